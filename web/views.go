@@ -1,0 +1,242 @@
+package web
+
+import "time"
+
+// Layout is what every page carries; each view embeds it.
+type Layout struct {
+	// Theme is "light" or "dark"; empty follows the system.
+	Theme string
+	// User is the name of who is signed in; empty shows no navigation.
+	User    string
+	IsAdmin bool
+	// Nav is the current entry: "create", "gallery", "trash" or "settings".
+	Nav string
+	// Path is the page's own path and query, to come back to after a change of language.
+	Path string
+	// Notice is shown once above the page; nil is none.
+	Notice *Message
+	// LiveURL is the event stream of the page, such as "/live?since=42"; empty is none.
+	// The browser replaces since by the id of the last event when it connects again.
+	LiveURL string
+	// Zone is where the page's times are told; nil is UTC. Scripts tell them again in the browser's zone.
+	Zone *time.Location
+}
+
+// Message is a sentence of the catalogue, by its key.
+type Message struct {
+	Key  string
+	Args Args
+	Bad  bool
+}
+
+// FieldError says what is wrong with one field of a form. Field is the name the field is sent under;
+// empty concerns the whole form.
+type FieldError struct {
+	Field string
+	Key   string
+	Args  Args
+}
+
+// SetupView is the page "setup".
+type SetupView struct {
+	Layout
+	Token    string // from the link, sent back with the form
+	Username string // as typed before
+	Errors   []FieldError
+	// Providers and Storage say what the settings say; they are not changed here.
+	Providers []SettingNote
+	Storage   []SettingNote
+}
+
+// SettingNote is one thing that the settings decided.
+type SettingNote struct {
+	// Name is a provider such as "demo", or a store: "disk" or "s3".
+	Name string
+	// Detail is where or what, such as "./data/objects". No secrets.
+	Detail string
+	// From is the variable that says so, such as "S3_BUCKET"; empty is the default.
+	From string
+}
+
+// SignInView is the page "sign-in".
+type SignInView struct {
+	Layout
+	Username string
+	To       string // where to go afterwards; a path on this site
+	Ended    bool   // a session ended while its page was open
+	Errors   []FieldError
+}
+
+// CreateView is the page "create".
+type CreateView struct {
+	Layout
+	Form   CreateForm
+	Errors []FieldError
+	Models []ModelChoice
+	Recent []string // prompts used before, newest first
+	Tiles  []Tile   // the newest images, newest first
+	// IdempotencyKey makes a form that is sent twice one request; new for every page.
+	IdempotencyKey string
+	// Accepted is set when the page follows a form that was accepted; the kept draft is then dropped.
+	Accepted bool
+	// MaxPrompt is in characters; 0 is 4000. MaxCount is images a request; 0 is 4.
+	MaxPrompt, MaxCount int
+}
+
+// CreateForm is what the form of the page "create" sends: prompt, negative_prompt, model, size, n, seed.
+type CreateForm struct {
+	Prompt, NegativePrompt string
+	Model                  string // "provider/model"
+	Size                   string // "1024x1024"
+	Seed                   string
+	Count                  int // 0 is 1
+}
+
+// ModelChoice is one model to choose.
+type ModelChoice struct {
+	Provider, Model string
+	// Sizes are "1024x1024" and so on; empty offers the usual ones.
+	Sizes []string
+	MaxN  int // 0: no limit of its own
+}
+
+// GalleryView is the page "gallery".
+type GalleryView struct {
+	Layout
+	Tiles []Tile // newest first; the page groups them by day
+	// Counts are of all that match the search; Status is the filter: "", "progress", "archived", "failed".
+	Counts Counts
+	Status string
+	Query  string
+	Now    time.Time
+	// OlderURL is the next page; empty is the end.
+	OlderURL string
+}
+
+// Counts are the figures beside the filters of the gallery.
+type Counts struct{ All, Progress, Archived, Failed int }
+
+// Tile is one image on a wall, made or not.
+type Tile struct {
+	ID     string
+	Prompt string
+	// Status is a key of the API, such as "retry_wait".
+	Status string
+	// Reason says why, while it waits or after it failed.
+	Reason Reason
+	// Attempt is the one that runs, or the last that failed.
+	Attempt, MaxAttempts int
+	// Secured: the bytes are safe on this machine, not yet in the store.
+	Secured bool
+	// Ahead is how many wait before it, while queued.
+	Ahead         int
+	StartedAt     time.Time // of the generation or the attempt that runs
+	NextAttemptAt time.Time
+	SourceExpires time.Time
+	CreatedAt     time.Time
+	TrashedAt     time.Time
+	// Width and Height are those of the image or, until then, those asked for; 0 is a square.
+	Width, Height int
+	// Fresh: archived just now, with the page open; it develops.
+	Fresh    bool
+	Favorite bool
+}
+
+// Reason is a stable code with what its sentence can name.
+type Reason struct {
+	Code    string
+	Status  int    // HTTP status of a source_error
+	Limit   int64  // bytes, of source_too_large
+	ErrorID string // of internal
+	// Detail is for operators and shown to administrators only.
+	Detail string
+}
+
+// ImageView is the page "image".
+type ImageView struct {
+	Layout
+	Tile
+	NegativePrompt  string
+	Provider, Model string
+	Seed            int64
+	HasSeed         bool
+	Took            time.Duration // of the generation; 0 unknown
+	ProviderMessage string        // the provider's words on a failure
+	MIME            string
+	Bytes           int64
+	SHA256          string // hex
+	ArchivedAt      time.Time
+	Events          []Event // oldest first
+	PrevURL         string  // newer image, and
+	NextURL         string  // older one; empty at the ends
+	// BaseURL is the site's own address, for the curl line.
+	BaseURL string
+	// IdempotencyKey makes Recreate and Try again one request even when sent twice.
+	IdempotencyKey string
+}
+
+// Event is a line of "What happened". Kind is one of accepted, imported, generating, generated,
+// generate_failed, unknown, canceled, attempt_failed, paused, archived, archive_failed, retried,
+// interrupted, verified, trashed, restored.
+type Event struct {
+	At      time.Time
+	Kind    string
+	Attempt int
+	Reason  Reason
+	Took    time.Duration
+	Bytes   int64
+}
+
+// TrashView is the page "trash".
+type TrashView struct {
+	Layout
+	Tiles     []Tile
+	Total     int
+	Bytes     int64
+	Retention time.Duration // 0: nothing is deleted by itself
+	OlderURL  string
+	Now       time.Time
+}
+
+// SettingsView is the page "settings".
+type SettingsView struct {
+	Layout
+	// Language and Theme are as chosen; empty follows the browser and the system.
+	Language string
+	Theme    string
+	Errors   []FieldError // fields: current_password, new_password, name, scopes
+	Keys     []APIKey
+	// NewKey is a key just made, shown this once.
+	NewKey  *NewKey
+	KeyForm KeyForm
+	Now     time.Time
+}
+
+// APIKey is a line of the list of keys.
+type APIKey struct {
+	ID, Name, Prefix string
+	Scopes           []string
+	CreatedAt        time.Time
+	LastUsedAt       time.Time // zero: never
+	ExpiresAt        time.Time // zero: never
+}
+
+// NewKey is a key just made.
+type NewKey struct{ Name, Secret, BaseURL string }
+
+// KeyForm is what the form for a new key sends: name, scopes (repeated), expires ("", "30d", "1y").
+type KeyForm struct {
+	Name    string
+	Scopes  []string // empty: images:read
+	Expires string
+}
+
+// ErrorView is the page "error".
+type ErrorView struct {
+	Layout
+	// Code is an HTTP status; those without words of their own are told as 400 or 500.
+	Code int
+	// ErrorID finds the error in the log; empty is none.
+	ErrorID    string
+	RetryAfter time.Duration
+}
