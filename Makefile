@@ -1,0 +1,26 @@
+# `make help` lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help run build test test-long lint clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## start the app with its defaults on http://127.0.0.1:8080
+	go run .
+
+build: ## build the binary ./afterimage
+	CGO_ENABLED=0 go build -trimpath -o afterimage .
+
+test: ## all checks and tests on real services; ARGS="./storage -run TestPut" runs only those tests
+	scripts/test.sh $(ARGS)
+
+test-long: ## the same with the long tests
+	TEST_LONG=1 scripts/test.sh $(ARGS)
+
+lint: ## gofmt, go vet and staticcheck
+	scripts/lint.sh
+
+clean: ## remove what building and testing made; ./data stays
+	rm -rf afterimage dist screenshots
+	find . -name '*.test' -type f -delete
+	find . -name '*.prof' -type f -delete

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs every check and test against real services: `scripts/test.sh`, or the tests alone that its arguments name,
+# which go to `go test`: `scripts/test.sh ./storage -run TestPut`.
+# TEST_LONG=1 adds the long tests.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+args=("$@")
+if (($# == 0)); then
+	scripts/lint.sh
+	args=(./...)
+fi
+
+timeout=9m
+if [[ -n ${TEST_LONG:-} ]]; then
+	timeout=60m
+fi
+
+# With CI=true a test fails where it would skip for want of a service.
+CI=true exec scripts/with-services.sh go test -race -count=1 -timeout "$timeout" "${args[@]}"

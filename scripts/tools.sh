@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# Finds the tools that the checks and tests use and installs what is missing. Sourced after lib.sh.
+# Go tools are built at pinned versions into the cache; PostgreSQL, Chromium, a font and a C compiler come from apt.
+
+readonly STATICCHECK_VERSION=v0.8.2
+readonly VERSITYGW_VERSION=v1.8.0
+readonly POSTGRES_MAJOR=15
+
+# go_tool NAME VERSION PACKAGE prints the path of a tool, which it builds the first time.
+go_tool() {
+	local name=$1 version=$2 package=$3 cache path build
+	cache=$(tools_cache)
+	path=$cache/$name-$version
+	if [[ ! -x $path ]]; then
+		say "building $name $version (once, into $cache)"
+		mkdir -p "$cache"
+		build=$(mktemp -d "$cache/build.XXXXXX")
+		# A rename at the end, so that an interrupted build or a second run never leaves half a tool.
+		if ! GOFLAGS='' GOBIN=$build go install "$package@$version" >&2; then
+			rm -rf "$build"
+			die "build $name $version: see above"
+		fi
+		mv "$build/$name" "$path"
+		rm -rf "$build"
+	fi
+	printf '%s\n' "$path"
+}
+
+staticcheck_path() { go_tool staticcheck "$STATICCHECK_VERSION" honnef.co/go/tools/cmd/staticcheck; }
+versitygw_path() { go_tool versitygw "$VERSITYGW_VERSION" github.com/versity/versitygw/cmd/versitygw; }
+
+# postgres_bin prints the folder of the PostgreSQL binaries: the pinned major version, else the newest that is newer.
+postgres_bin() {
+	local dir major best='' best_major=0
+	for dir in "/usr/lib/postgresql/$POSTGRES_MAJOR/bin" /usr/lib/postgresql/*/bin /usr/pgsql-*/bin \
+		"$(dirname "$(command -v initdb || echo /none/initdb)")"; do
+		[[ -x $dir/initdb && -x $dir/postgres && -x $dir/psql ]] || continue
+		major=$("$dir/postgres" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/')
+		if ((major == POSTGRES_MAJOR)); then
+			printf '%s\n' "$dir"
+			return
+		fi
+		if ((major > POSTGRES_MAJOR && major > best_major)); then
+			best=$dir best_major=$major
+		fi
+	done
+	[[ -n $best ]] && printf '%s\n' "$best"
+}
+
+# chromium_path prints a browser that starts. Ubuntu's chromium-browser may be a stub that only asks for snap.
+chromium_path() {
+	local name path
+	for name in ${TEST_CHROMIUM:+"$TEST_CHROMIUM"} chromium chromium-browser google-chrome-stable google-chrome; do
+		path=$(command -v "$name") || continue
+		if "$path" --version >/dev/null 2>&1; then
+			printf '%s\n' "$path"
+			return
+		fi
+	done
+	return 1
+}
+
+# has_cjk_font: without one Chinese text is drawn as boxes and the browser tests measure the wrong widths.
+has_cjk_font() {
+	command -v fc-list >/dev/null && [[ -n $(fc-list :lang=zh family) ]]
+}
+
+# has_c_compiler: the race detector needs cgo.
+has_c_compiler() {
+	local compiler
+	read -r compiler _ < <(go env CC)
+	command -v "$compiler" >/dev/null
+}
+
+# require_system_tools makes sure that what comes from the system is there, and asks for all of it at once.
+require_system_tools() {
+	local missing=()
+	has_c_compiler || missing+=(gcc libc6-dev)
+	postgres_bin >/dev/null || missing+=("$(postgres_package)")
+	chromium_path >/dev/null || missing+=(chromium)
+	has_cjk_font || missing+=(fontconfig fonts-noto-cjk)
+	((${#missing[@]} == 0)) && return
+	install_packages "${missing[@]}"
+	has_c_compiler || die "a C compiler is still missing after installing gcc: the race detector needs one"
+	postgres_bin >/dev/null || die "PostgreSQL $POSTGRES_MAJOR or newer is still missing after installing it"
+	chromium_path >/dev/null ||
+		die "no Chromium that starts: install chromium or google-chrome, or set TEST_CHROMIUM to its path"
+}
+
+# postgres_package: the pinned version where the distribution has it, else the one it ships.
+postgres_package() {
+	if ! command -v apt-cache >/dev/null || [[ -n $(apt-cache madison "postgresql-$POSTGRES_MAJOR" 2>/dev/null) ]]; then
+		printf 'postgresql-%s\n' "$POSTGRES_MAJOR"
+	else
+		printf 'postgresql\n'
+	fi
+}
+
+as_root=() # sudo, where it is needed
+
+# install_packages NAME... by apt, as root or through sudo; elsewhere it says what to install.
+install_packages() {
+	command -v apt-get >/dev/null ||
+		die "missing: $* (names as in Debian). This is not a Debian-like system: install them with its package manager" \
+			"(PostgreSQL $POSTGRES_MAJOR or newer: only the programs, no running server) and run this again"
+	if ((EUID != 0)); then
+		if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+			die "missing: $*. Neither root nor sudo without a password: run" \
+				"\`apt-get install --no-install-recommends $*\` as root and run this again"
+		fi
+		as_root=(sudo)
+	fi
+	say "installing $*"
+	forbid_system_cluster
+	apt_install "$@" || die "install $*: see what apt says above"
+	allow_system_cluster
+}
+
+readonly CLUSTER_DIR=/etc/postgresql-common/createcluster.d
+readonly CLUSTER_FILE=$CLUSTER_DIR/afterimage-test.conf
+
+# forbid_system_cluster tells Debian not to create and start a PostgreSQL server of its own on installing.
+forbid_system_cluster() {
+	"${as_root[@]}" mkdir -p "$CLUSTER_DIR"
+	printf 'create_main_cluster = false\n' | "${as_root[@]}" tee "$CLUSTER_FILE" >/dev/null
+}
+
+# allow_system_cluster takes that back; it may be called at any time.
+allow_system_cluster() {
+	[[ ! -e $CLUSTER_FILE ]] || "${as_root[@]}" rm -f "$CLUSTER_FILE"
+}
+
+# apt_install tries what is known first, then with fresh package lists; another apt may hold the locks meanwhile.
+apt_install() {
+	local try
+	apt_get install --no-install-recommends "$@" && return
+	for try in 1 2 3 4 5; do
+		if apt_get update && apt_get install --no-install-recommends "$@"; then
+			return
+		fi
+		say "apt did not succeed (try $try of 5)"
+		((try == 5)) || sleep 10
+	done
+	return 1
+}
+
+apt_get() {
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@" >&2
+}
