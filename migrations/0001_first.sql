@@ -1,0 +1,185 @@
+-- Values shared by the whole database, such as the key that signs cursors.
+CREATE TABLE secrets (
+	name  TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+);
+
+CREATE TABLE users (
+	id            TEXT PRIMARY KEY,
+	username      TEXT NOT NULL UNIQUE, -- lower case
+	password_hash TEXT NOT NULL,
+	role          TEXT NOT NULL CHECK (role IN ('admin', 'member')),
+	language      TEXT NOT NULL DEFAULT '',
+	theme         TEXT NOT NULL DEFAULT '',
+	created_at    TIMESTAMPTZ NOT NULL,
+	disabled_at   TIMESTAMPTZ
+);
+
+-- The number of each person's latest change. It is raised in the transaction
+-- that changes an image, and its row lock makes commits follow the numbers, so
+-- that whoever reads up to a number misses nothing below it.
+CREATE TABLE change_heads (
+	user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+	seq     BIGINT NOT NULL
+);
+
+CREATE TABLE sessions (
+	token_hash TEXT PRIMARY KEY,
+	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	user_agent TEXT NOT NULL DEFAULT '',
+	created_at TIMESTAMPTZ NOT NULL,
+	expires_at TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX sessions_user ON sessions (user_id);
+
+CREATE TABLE api_keys (
+	id           TEXT PRIMARY KEY,
+	user_id      TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	name         TEXT NOT NULL,
+	prefix       TEXT NOT NULL, -- the part that is shown
+	hash         TEXT NOT NULL UNIQUE,
+	scopes       TEXT NOT NULL, -- separated by a space
+	created_at   TIMESTAMPTZ NOT NULL,
+	expires_at   TIMESTAMPTZ,
+	last_used_at TIMESTAMPTZ,
+	revoked_at   TIMESTAMPTZ
+);
+CREATE INDEX api_keys_user ON api_keys (user_id, created_at);
+
+CREATE TABLE setup_tokens (
+	hash       TEXT PRIMARY KEY,
+	created_at TIMESTAMPTZ NOT NULL,
+	expires_at TIMESTAMPTZ NOT NULL
+);
+
+CREATE TABLE generations (
+	id               TEXT PRIMARY KEY,
+	user_id          TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	status           TEXT NOT NULL CHECK (status IN ('queued', 'generating', 'succeeded', 'failed', 'canceled', 'unknown')),
+	provider         TEXT NOT NULL,
+	model            TEXT NOT NULL,
+	prompt           TEXT NOT NULL,
+	negative_prompt  TEXT NOT NULL DEFAULT '',
+	params           TEXT NOT NULL DEFAULT '{}', -- JSON: size, seed and the like, as asked for
+	n                BIGINT NOT NULL,
+	reason           TEXT NOT NULL DEFAULT '',
+	provider_message TEXT NOT NULL DEFAULT '',
+	created_at       TIMESTAMPTZ NOT NULL,
+	submitted_at     TIMESTAMPTZ, -- when the paid call began; a crash after it must not buy again
+	finished_at      TIMESTAMPTZ
+);
+CREATE INDEX generations_user ON generations (user_id, created_at);
+
+CREATE TABLE imports (
+	id         TEXT PRIMARY KEY,
+	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	created_at TIMESTAMPTZ NOT NULL
+);
+
+CREATE TABLE images (
+	id                TEXT PRIMARY KEY,
+	user_id           TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	generation_id     TEXT REFERENCES generations (id) ON DELETE CASCADE,
+	import_id         TEXT REFERENCES imports (id) ON DELETE CASCADE,
+	position          BIGINT NOT NULL DEFAULT 0, -- within its generation or import
+	seq               BIGINT NOT NULL,           -- the owner's change number when it last changed
+	status            TEXT NOT NULL CHECK (status IN ('queued', 'generating', 'generated', 'archiving', 'retry_wait',
+	                  'archived', 'archive_failed', 'generate_failed', 'canceled', 'unknown')),
+	prompt            TEXT NOT NULL DEFAULT '',
+	negative_prompt   TEXT NOT NULL DEFAULT '',
+	provider          TEXT NOT NULL DEFAULT '',
+	model             TEXT NOT NULL DEFAULT '',
+	params            TEXT NOT NULL DEFAULT '{}',
+	source_url        TEXT NOT NULL DEFAULT '', -- emptied once the object is stored
+	source_expires_at TIMESTAMPTZ,
+	spool_id          TEXT NOT NULL DEFAULT '', -- the spool that holds the bytes, while one does
+	object_key        TEXT NOT NULL DEFAULT '',
+	object_etag       TEXT NOT NULL DEFAULT '',
+	mime              TEXT NOT NULL DEFAULT '',
+	bytes             BIGINT NOT NULL DEFAULT 0,
+	width             BIGINT NOT NULL DEFAULT 0, -- as asked for until the bytes are there
+	height            BIGINT NOT NULL DEFAULT 0,
+	sha256            TEXT NOT NULL DEFAULT '',
+	attempt           BIGINT NOT NULL DEFAULT 0, -- the number of the attempt that runs or ran last
+	next_attempt_at   TIMESTAMPTZ,
+	reason            TEXT NOT NULL DEFAULT '',
+	provider_message  TEXT NOT NULL DEFAULT '',
+	favorite          BOOLEAN NOT NULL DEFAULT FALSE,
+	trashed_at        TIMESTAMPTZ,
+	created_at        TIMESTAMPTZ NOT NULL,
+	updated_at        TIMESTAMPTZ NOT NULL,
+	archived_at       TIMESTAMPTZ
+);
+CREATE INDEX images_user_created ON images (user_id, created_at, id);
+CREATE UNIQUE INDEX images_user_seq ON images (user_id, seq);
+CREATE INDEX images_generation ON images (generation_id, position);
+CREATE INDEX images_import ON images (import_id, position);
+CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
+
+-- What a poller has to be told of images that are gone.
+CREATE TABLE deleted_images (
+	id         TEXT PRIMARY KEY,
+	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	seq        BIGINT NOT NULL,
+	deleted_at TIMESTAMPTZ NOT NULL
+);
+CREATE UNIQUE INDEX deleted_images_user_seq ON deleted_images (user_id, seq);
+
+-- What happened to an image, oldest first.
+CREATE TABLE image_events (
+	id         TEXT PRIMARY KEY, -- ordered by time
+	image_id   TEXT NOT NULL REFERENCES images (id) ON DELETE CASCADE,
+	kind       TEXT NOT NULL,
+	attempt    BIGINT NOT NULL DEFAULT 0,
+	reason     TEXT NOT NULL DEFAULT '',
+	detail     TEXT NOT NULL DEFAULT '', -- for operators
+	started_at TIMESTAMPTZ,              -- of an attempt
+	at         TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX image_events_image ON image_events (image_id, id);
+
+CREATE TABLE idempotency_keys (
+	user_id      TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	key          TEXT NOT NULL,
+	request_hash TEXT NOT NULL,
+	ref          TEXT NOT NULL, -- what the first request made
+	created_at   TIMESTAMPTZ NOT NULL,
+	PRIMARY KEY (user_id, key)
+);
+
+-- A process that is running, or was when it crashed.
+CREATE TABLE instances (
+	id         TEXT PRIMARY KEY,
+	spool_id   TEXT NOT NULL,
+	started_at TIMESTAMPTZ NOT NULL,
+	beat_at    TIMESTAMPTZ NOT NULL
+);
+
+-- The queue: narrow, and a row lives only as long as its work.
+CREATE TABLE jobs (
+	id           TEXT PRIMARY KEY, -- ordered by age
+	kind         TEXT NOT NULL,
+	ref          TEXT,
+	user_id      TEXT NOT NULL DEFAULT '',
+	data         TEXT NOT NULL DEFAULT '',
+	state        TEXT NOT NULL CHECK (state IN ('ready', 'waiting', 'held', 'running', 'discarded')),
+	lane         BIGINT NOT NULL DEFAULT 0,  -- 0 somebody waits, 1 bulk import, 2 whenever there is time
+	turn         BIGINT NOT NULL DEFAULT 0,  -- within the lane, so that several people's imports take turns
+	deadline     TIMESTAMPTZ NOT NULL,       -- the source's expiry; year 9999 where there is none
+	run_at       TIMESTAMPTZ NOT NULL,
+	claim        BIGINT NOT NULL DEFAULT 0,  -- rises with every claim
+	owner        TEXT NOT NULL DEFAULT '',   -- random, new with every claim
+	instance_id  TEXT NOT NULL DEFAULT '',
+	leased_until TIMESTAMPTZ,
+	attempt      BIGINT NOT NULL DEFAULT 0,  -- failures that count against the source
+	crashes      BIGINT NOT NULL DEFAULT 0,  -- claims that ended with their process
+	spool_id     TEXT NOT NULL DEFAULT '',   -- set: only an instance with this spool can do it
+	dedupe_key   TEXT UNIQUE,
+	last_error   TEXT NOT NULL DEFAULT '',
+	created_at   TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX jobs_ready ON jobs (kind, lane, turn, deadline, id) WHERE state = 'ready';
+CREATE INDEX jobs_waiting ON jobs (run_at) WHERE state = 'waiting';
+CREATE INDEX jobs_running ON jobs (leased_until) WHERE state = 'running';
+CREATE INDEX jobs_held ON jobs (spool_id) WHERE state = 'held';
+CREATE INDEX jobs_ref ON jobs (ref);

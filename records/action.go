@@ -1,0 +1,127 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotPossible says that the image's state does not allow what was asked.
+var ErrNotPossible = errors.New("not possible in this state")
+
+// RetryImage archives an image again that failed, with all attempts before
+// it, or makes the next attempt of one that waits come now.
+func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
+	return db.act(ctx, "retry", userID, id, func(t *tx, i *Image) error {
+		switch i.Status {
+		case RetryWait:
+			_, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
+				t.now, KindArchive, id)
+			if err != nil {
+				return err
+			}
+			t.kinds[KindArchive] = true
+			i.NextAttemptAt = Time{}
+		case ArchiveFailed:
+			if i.SourceURL == "" && i.SpoolID == "" {
+				return ErrNotPossible // nothing is left to archive from
+			}
+			if _, err := t.exec(`DELETE FROM jobs WHERE kind = ? AND ref = ? AND state = 'discarded'`, KindArchive, id); err != nil {
+				return err
+			}
+			if err := t.enqueueArchive(i, LaneInteractive); err != nil {
+				return err
+			}
+			i.Status, i.Attempt, i.Reason, i.NextAttemptAt = Generated, 0, "", Time{}
+		default:
+			return ErrNotPossible
+		}
+		return t.changeImages([]ImageChange{{Image: i, Event: &Event{Kind: EventRetry}}})
+	})
+}
+
+// Marks are what a person may set on an image. Nil leaves a mark as it is.
+type Marks struct {
+	Favorite *bool
+	Trashed  *bool
+}
+
+// MarkImage sets marks, whatever state the image is in.
+func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
+	return db.act(ctx, "mark", userID, id, func(t *tx, i *Image) error {
+		kind := ""
+		if m.Favorite != nil {
+			i.Favorite = *m.Favorite
+		}
+		if m.Trashed != nil && *m.Trashed == i.TrashedAt.IsZero() {
+			i.TrashedAt, kind = Time{}, EventRestored
+			if *m.Trashed {
+				i.TrashedAt, kind = t.now, EventTrashed
+			}
+		}
+		seq, err := t.bump(userID, 1)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE images SET favorite = ?, trashed_at = ?, updated_at = ?, seq = ? WHERE id = ? AND user_id = ?`,
+			i.Favorite, i.TrashedAt, t.now, seq, id, userID)
+		if err != nil || kind == "" {
+			return err
+		}
+		return t.addEvent(id, Event{Kind: kind})
+	})
+}
+
+// DeleteImage deletes an image for ever. Its objects go by a job that is
+// written in the same transaction, so that no crash leaves one behind.
+// Keys are the objects that may exist for it; its spool file goes too.
+func (db *DB) DeleteImage(ctx context.Context, userID, id string, keys []string) error {
+	return db.act(ctx, "delete", userID, id, func(t *tx, i *Image) error {
+		if i.Status == Queued || i.Status == Generating {
+			return ErrNotPossible // cancel it first
+		}
+		if _, err := t.exec(`DELETE FROM jobs WHERE ref = ?`, id); err != nil {
+			return err
+		}
+		seq, err := t.bump(userID, 1)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM images WHERE id = ? AND user_id = ?`, id, userID); err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO deleted_images (id, user_id, seq, deleted_at) VALUES (?, ?, ?, ?)`, id, userID, seq, t.now)
+		if err != nil {
+			return err
+		}
+		return t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: strings.Join(keys, "\n"),
+			lane: LaneIdle, spoolID: i.SpoolID})
+	})
+}
+
+// act runs fn on one image of a person in a transaction that nobody else's
+// change of the image can come between.
+func (db *DB) act(ctx context.Context, what, userID, id string, fn func(*tx, *Image) error) error {
+	err := db.write(ctx, func(t *tx) error {
+		// Before the image, as everybody locks it: see tx.
+		var jobs []string
+		if err := t.all(&jobs, `SELECT id FROM jobs WHERE ref = ? ORDER BY id`+t.forUpdate(), id); err != nil {
+			return err
+		}
+		var head int64
+		if err := t.get(&head, `SELECT seq FROM change_heads WHERE user_id = ?`+t.forUpdate(), userID); err != nil {
+			return err
+		}
+		var i Image
+		err := t.get(&i, `SELECT `+imageColumns+` FROM images WHERE id = ? AND user_id = ?`, id, userID)
+		if err != nil {
+			return err
+		}
+		return fn(t, &i)
+	})
+	if err != nil {
+		return fmt.Errorf("%s image %s: %w", what, id, err)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrLeaseLost says that a claim is no longer ours: it expired and was taken
+// over, or its job is gone. Whoever gets it must change nothing.
+var ErrLeaseLost = errors.New("the claim was lost")
+
+// ClaimRequest asks for work.
+type ClaimRequest struct {
+	Kind       string
+	Limit      int // how many jobs at most
+	InstanceID string
+	SpoolID    string        // jobs bound to another spool are left alone
+	TTL        time.Duration // of the lease
+}
+
+// Claim takes up to Limit ready jobs and says with each that it is running:
+// first by lane, then by turn, deadline and age. What it returns is in that
+// order.
+func (db *DB) Claim(ctx context.Context, r ClaimRequest) ([]Job, error) {
+	var jobs []Job
+	err := db.write(ctx, func(t *tx) error {
+		var err error
+		if jobs, err = t.claim(r); err != nil || len(jobs) == 0 {
+			return err
+		}
+		return t.showClaimed(r.Kind, jobs)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim %s jobs: %w", r.Kind, err)
+	}
+	return jobs, nil
+}
+
+func (t *tx) claim(r ClaimRequest) ([]Job, error) {
+	// MATERIALIZED: as a plain subquery the planner may run the SELECT once a
+	// row and so claim more than the limit.
+	var jobs []Job
+	err := t.all(&jobs, `WITH due AS MATERIALIZED (
+			SELECT id FROM jobs
+			WHERE kind = ? AND state = 'ready' AND (spool_id = '' OR spool_id = ?)
+			ORDER BY lane, turn, deadline, id
+			LIMIT ?`+t.skipLocked()+`)
+		UPDATE jobs SET state = 'running', claim = claim + 1, owner = ?, instance_id = ?, leased_until = ?
+		FROM due WHERE jobs.id = due.id
+		RETURNING jobs.id, `+jobColumns[len("id, "):],
+		r.Kind, r.SpoolID, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))
+	slices.SortFunc(jobs, func(a, b Job) int {
+		return cmp.Or(a.Lane-b.Lane, cmp.Compare(a.Turn, b.Turn), a.Deadline.Compare(b.Deadline.Time), cmp.Compare(a.ID, b.ID))
+	})
+	return jobs, err
+}
+
+// showClaimed lets people see that work on their images has begun.
+func (t *tx) showClaimed(kind string, jobs []Job) error {
+	refs := make(map[string]Job, len(jobs))
+	var ids []string
+	for _, j := range jobs {
+		if j.Ref != nil {
+			refs[*j.Ref] = j
+			ids = append(ids, *j.Ref)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	switch kind {
+	case KindArchive:
+		var images []Image
+		err := t.in(&images, `SELECT `+imageColumns+` FROM images
+			WHERE id IN (?) AND status IN ('generated', 'retry_wait', 'archiving')`, ids)
+		if err != nil {
+			return err
+		}
+		changes := make([]ImageChange, len(images))
+		for n := range images {
+			i := &images[n]
+			i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, refs[i.ID].Attempt+1, Time{}, ""
+			changes[n] = ImageChange{Image: i}
+		}
+		return t.changeImages(changes)
+	case KindGenerate:
+		slices.Sort(ids)
+		for _, id := range ids {
+			if _, err := t.exec(`UPDATE generations SET status = 'generating' WHERE id = ? AND status = 'queued'`, id); err != nil {
+				return err
+			}
+		}
+		var images []Image
+		err := t.in(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id IN (?) AND status = 'queued'`, ids)
+		if err != nil {
+			return err
+		}
+		changes := make([]ImageChange, len(images))
+		for n := range images {
+			images[n].Status = Generating
+			changes[n] = ImageChange{Image: &images[n]}
+		}
+		return t.changeImages(changes)
+	}
+	return nil
+}
+
+// Renew moves the end of leases and returns those that are no longer ours.
+func (db *DB) Renew(ctx context.Context, fences []Fence, ttl time.Duration) (lost []Fence, err error) {
+	fences = slices.SortedFunc(slices.Values(fences), func(a, b Fence) int { return cmp.Compare(a.JobID, b.JobID) })
+	err = db.write(ctx, func(t *tx) error {
+		lost = nil
+		for _, f := range fences {
+			n, err := t.exec(`UPDATE jobs SET leased_until = ? WHERE `+fenced, append([]any{t.now.Add(ttl)}, f.args()...)...)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				lost = append(lost, f)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("renew leases: %w", err)
+	}
+	return lost, nil
+}
+
+// Promote makes waiting jobs ready whose time has come, and returns when the
+// next one is due; zero if none is.
+func (db *DB) Promote(ctx context.Context) (next Time, err error) {
+	err = db.write(ctx, func(t *tx) error {
+		if _, err := t.promote(); err != nil {
+			return err
+		}
+		return t.get(&next, `SELECT min(run_at) FROM jobs WHERE state = 'waiting'`)
+	})
+	if err != nil {
+		return Time{}, fmt.Errorf("promote due jobs: %w", err)
+	}
+	return next, nil
+}
+
+func (t *tx) promote() (int, error) {
+	var kinds []string
+	err := t.all(&kinds, `WITH due AS MATERIALIZED (
+			SELECT id FROM jobs WHERE state = 'waiting' AND run_at <= ? ORDER BY id`+t.skipLocked()+`)
+		UPDATE jobs SET state = 'ready' FROM due WHERE jobs.id = due.id RETURNING kind`, t.now)
+	for _, k := range kinds {
+		t.kinds[k] = true
+	}
+	return len(kinds), err
+}
+
+// fenced is the condition that a job is still claimed as a Fence says.
+const fenced = `id = ? AND claim = ? AND owner = ? AND state = 'running'`
+
+func (f Fence) args() []any { return []any{f.JobID, f.Claim, f.Owner} }
+
+// skipLocked locks the rows of a SELECT and passes over those that another
+// transaction has locked. SQLite has one writer and needs neither.
+func (t *tx) skipLocked() string {
+	if !t.postgres {
+		return ""
+	}
+	return ` FOR UPDATE SKIP LOCKED`
+}
+
+// forUpdate locks the rows of a SELECT, waiting for whoever has them.
+func (t *tx) forUpdate() string {
+	if !t.postgres {
+		return ""
+	}
+	return ` FOR UPDATE`
+}

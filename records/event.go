@@ -1,0 +1,63 @@
+package records
+
+import (
+	"context"
+	"fmt"
+)
+
+// Event is one line of what happened to an image.
+type Event struct {
+	ID        string `db:"id"`
+	ImageID   string `db:"image_id"`
+	Kind      string `db:"kind"`
+	Attempt   int    `db:"attempt"`
+	Reason    string `db:"reason"`
+	Detail    string `db:"detail"`     // for operators: status, host, what a check found; no secrets
+	StartedAt Time   `db:"started_at"` // of an attempt
+	At        Time   `db:"at"`
+}
+
+// The kinds of event.
+const (
+	EventAccepted       = "accepted"
+	EventGenerated      = "generated"
+	EventAttemptFailed  = "attempt_failed"
+	EventSecured        = "secured" // on this machine's disk, the store did not take it
+	EventArchived       = "archived"
+	EventArchiveFailed  = "archive_failed"
+	EventGenerateFailed = "generate_failed"
+	EventInterrupted    = "interrupted" // the process ended in the middle
+	EventRetry          = "retry"       // somebody asked for it
+	EventCanceled       = "canceled"
+	EventUnknown        = "unknown"
+	EventTrashed        = "trashed"
+	EventRestored       = "restored"
+)
+
+// maxDetail bounds an event's detail in bytes.
+const maxDetail = 2000
+
+func (t *tx) addEvent(imageID string, e Event) error {
+	if len(e.Detail) > maxDetail {
+		e.Detail = e.Detail[:maxDetail]
+	}
+	_, err := t.exec(`INSERT INTO image_events (id, image_id, kind, attempt, reason, detail, started_at, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.orderedID(), imageID, e.Kind, e.Attempt, e.Reason, validText(e.Detail), e.StartedAt, t.now)
+	if err != nil {
+		return fmt.Errorf("record event %s: %w", e.Kind, err)
+	}
+	return nil
+}
+
+// Events lists what happened to one image of a person, oldest first.
+func (db *DB) Events(ctx context.Context, userID, imageID string) ([]Event, error) {
+	var list []Event
+	err := db.all(ctx, &list, `SELECT e.id, e.image_id, e.kind, e.attempt, e.reason, e.detail, e.started_at, e.at
+		FROM image_events e JOIN images i ON i.id = e.image_id
+		WHERE e.image_id = ? AND i.user_id = ? ORDER BY e.id`, imageID, userID)
+	if err != nil {
+		return nil, fmt.Errorf("list events of image %s: %w", imageID, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,198 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Generation is one request for images.
+type Generation struct {
+	ID              string           `db:"id"`
+	UserID          string           `db:"user_id"`
+	Status          GenerationStatus `db:"status"`
+	Provider        string           `db:"provider"`
+	Model           string           `db:"model"`
+	Prompt          string           `db:"prompt"`
+	NegativePrompt  string           `db:"negative_prompt"`
+	Params          Params           `db:"params"`
+	N               int              `db:"n"`
+	Reason          string           `db:"reason"`
+	ProviderMessage string           `db:"provider_message"`
+	CreatedAt       Time             `db:"created_at"`
+	SubmittedAt     Time             `db:"submitted_at"` // when the paid call began
+	FinishedAt      Time             `db:"finished_at"`
+}
+
+const generationColumns = `id, user_id, status, provider, model, prompt, negative_prompt, params, n, reason,
+	provider_message, created_at, submitted_at, finished_at`
+
+// NewGeneration is what somebody asked for.
+type NewGeneration struct {
+	UserID         string
+	Provider       string
+	Model          string
+	Prompt         string
+	NegativePrompt string
+	Params         Params
+	N              int
+	Width, Height  int // of each image, for its place on the page; 0: not known
+	Idempotency    Idempotency
+}
+
+// CreateGeneration writes a request, one image for each of its n and the job
+// that makes them. If the idempotency key was used before, it returns what
+// that request made.
+func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generation, []Image, error) {
+	var id string
+	err := db.write(ctx, func(t *tx) error {
+		id = NewID()
+		ref, err := t.once(g.UserID, g.Idempotency, id)
+		if err != nil || ref != id {
+			id = ref
+			return err
+		}
+		_, err = t.exec(`INSERT INTO generations (id, user_id, status, provider, model, prompt, negative_prompt, params, n, created_at)
+			VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?)`,
+			id, g.UserID, g.Provider, g.Model, g.Prompt, g.NegativePrompt, g.Params.text(), g.N, t.now)
+		if err != nil {
+			return err
+		}
+		if err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID}); err != nil {
+			return err
+		}
+		images := make([]Image, g.N)
+		for n := range images {
+			images[n] = Image{UserID: g.UserID, GenerationID: &id, Position: n, Status: Queued, Prompt: g.Prompt,
+				NegativePrompt: g.NegativePrompt, Provider: g.Provider, Model: g.Model, Params: g.Params,
+				Width: g.Width, Height: g.Height}
+		}
+		return t.insertImages(g.UserID, images)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a generation: %w", err)
+	}
+	return db.Generation(ctx, g.UserID, id)
+}
+
+// Generation returns one request of a person and its images in order.
+func (db *DB) Generation(ctx context.Context, userID, id string) (*Generation, []Image, error) {
+	var g Generation
+	err := db.get(ctx, &g, `SELECT `+generationColumns+` FROM generations WHERE id = ? AND user_id = ?`, id, userID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read generation %s: %w", id, err)
+	}
+	images, err := db.imagesOf(ctx, `generation_id`, userID, id)
+	return &g, images, err
+}
+
+// GenerationWork returns a request and its images for the worker that a job
+// sent there.
+func (db *DB) GenerationWork(ctx context.Context, id string) (*Generation, []Image, error) {
+	var owner string
+	if err := db.get(ctx, &owner, `SELECT user_id FROM generations WHERE id = ?`, id); err != nil {
+		return nil, nil, fmt.Errorf("read generation %s: %w", id, err)
+	}
+	return db.Generation(ctx, owner, id)
+}
+
+// BeginCall records that the paid call is about to be made. Whoever finds it
+// so after a crash must not make it again.
+func (db *DB) BeginCall(ctx context.Context, f Fence, generationID string) error {
+	err := db.write(ctx, func(t *tx) error {
+		if err := t.hold(f); err != nil {
+			return err
+		}
+		_, err := t.exec(`UPDATE generations SET submitted_at = ? WHERE id = ?`, t.now, generationID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("begin the call of generation %s: %w", generationID, err)
+	}
+	return nil
+}
+
+// ImageMade records that one image of a running generation was made and
+// enqueues its archiving, while the others may still be in the making.
+func (db *DB) ImageMade(ctx context.Context, f Fence, c ImageChange) error {
+	i := c.Image
+	err := db.write(ctx, func(t *tx) error {
+		if err := t.hold(f); err != nil {
+			return err
+		}
+		if err := t.changeImages([]ImageChange{c}); err != nil {
+			return err
+		}
+		return t.enqueueArchive(i, LaneInteractive)
+	})
+	if err != nil {
+		return fmt.Errorf("record image %s: %w", i.ID, err)
+	}
+	return nil
+}
+
+func (t *tx) enqueueArchive(i *Image, lane int) error {
+	return t.enqueue(newJob{kind: KindArchive, ref: i.ID, userID: i.UserID, lane: lane,
+		deadline: i.SourceExpiresAt, spoolID: i.SpoolID})
+}
+
+// hold makes sure that a claim is ours until the transaction ends.
+func (t *tx) hold(f Fence) error {
+	var id string
+	err := t.get(&id, `SELECT id FROM jobs WHERE `+fenced+t.forUpdate(), f.args()...)
+	if errors.Is(err, ErrNotFound) {
+		return ErrLeaseLost
+	}
+	return err
+}
+
+func (t *tx) changeGeneration(g *Generation) error {
+	_, err := t.exec(`UPDATE generations SET status = ?, reason = ?, provider_message = ?, submitted_at = ?, finished_at = ?
+		WHERE id = ?`, string(g.Status), g.Reason, validText(g.ProviderMessage), g.SubmittedAt, g.FinishedAt, g.ID)
+	if err != nil {
+		return fmt.Errorf("write generation %s: %w", g.ID, err)
+	}
+	return nil
+}
+
+// CancelGeneration calls off what has not been made yet. The job goes, so a
+// worker that is at it loses its claim; images made already stay.
+func (db *DB) CancelGeneration(ctx context.Context, userID, id string) error {
+	err := db.write(ctx, func(t *tx) error {
+		if _, err := t.exec(`DELETE FROM jobs WHERE kind = ? AND ref = ? AND user_id = ?`, KindGenerate, id, userID); err != nil {
+			return err
+		}
+		var g Generation
+		err := t.get(&g, `SELECT `+generationColumns+` FROM generations WHERE id = ? AND user_id = ?`, id, userID)
+		if err != nil {
+			return err
+		}
+		if g.Status != GenerationQueued && g.Status != GenerationGenerating {
+			return nil
+		}
+		var images []Image
+		err = t.all(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id = ? AND user_id = ?`, id, userID)
+		if err != nil {
+			return err
+		}
+		g.Status, g.FinishedAt = GenerationCanceled, t.now
+		var changes []ImageChange
+		for n := range images {
+			switch images[n].Status {
+			case Queued, Generating:
+				images[n].Status = Canceled
+				changes = append(changes, ImageChange{Image: &images[n], Event: &Event{Kind: EventCanceled}})
+			default:
+				g.Status = GenerationSucceeded
+			}
+		}
+		if err := t.changeGeneration(&g); err != nil {
+			return err
+		}
+		return t.changeImages(changes)
+	})
+	if err != nil {
+		return fmt.Errorf("cancel generation %s: %w", id, err)
+	}
+	return nil
+}

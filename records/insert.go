@@ -1,0 +1,101 @@
+package records
+
+import (
+	"context"
+	"fmt"
+)
+
+// insertImages adds new images of one person, giving each its id, change
+// number and first event.
+func (t *tx) insertImages(userID string, images []Image) error {
+	seq, err := t.bump(userID, len(images))
+	if err != nil {
+		return err
+	}
+	for n := range images {
+		i := &images[n]
+		i.ID, i.Seq, i.CreatedAt, i.UpdatedAt = NewID(), seq+int64(n), t.now, t.now
+		_, err := t.exec(`INSERT INTO images (id, user_id, generation_id, import_id, position, seq, status, prompt,
+				negative_prompt, provider, model, params, source_url, source_expires_at, spool_id, mime, bytes,
+				width, height, sha256, reason, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
+			i.NegativePrompt, i.Provider, i.Model, i.Params.text(), i.SourceURL, i.SourceExpiresAt, i.SpoolID, i.MIME, i.Bytes,
+			i.Width, i.Height, i.SHA256, i.Reason, i.CreatedAt, i.UpdatedAt)
+		if err != nil {
+			return fmt.Errorf("insert an image: %w", err)
+		}
+		if err := t.addEvent(i.ID, Event{Kind: EventAccepted}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) imagesOf(ctx context.Context, column, userID, id string) ([]Image, error) {
+	var list []Image
+	err := db.all(ctx, &list, `SELECT `+imageColumns+` FROM images
+		WHERE `+column+` = ? AND user_id = ? ORDER BY position`, id, userID)
+	if err != nil {
+		return nil, fmt.Errorf("list the images of %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// ImportItem is one image to be archived from where it is now. Reason set
+// means that it cannot be: it ends as archive_failed and says why.
+type ImportItem struct {
+	URL       string
+	ExpiresAt Time // of the link; zero: not known
+	Prompt    string
+	Provider  string
+	Model     string
+	Params    Params
+	Reason    string
+	Detail    string // for operators
+}
+
+// CreateImport writes one image for each item, in order, with the job that
+// archives it, in the lane of bulk work.
+func (db *DB) CreateImport(ctx context.Context, userID string, items []ImportItem, key Idempotency) (string, []Image, error) {
+	var id string
+	err := db.write(ctx, func(t *tx) error {
+		id = NewID()
+		ref, err := t.once(userID, key, id)
+		if err != nil || ref != id {
+			id = ref
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO imports (id, user_id, created_at) VALUES (?, ?, ?)`, id, userID, t.now); err != nil {
+			return err
+		}
+		images := make([]Image, len(items))
+		for n, item := range items {
+			images[n] = Image{UserID: userID, ImportID: &id, Position: n, Status: Generated, Prompt: item.Prompt,
+				Provider: item.Provider, Model: item.Model, Params: item.Params,
+				SourceURL: item.URL, SourceExpiresAt: item.ExpiresAt}
+			if item.Reason != "" {
+				images[n].Status, images[n].Reason, images[n].SourceURL = ArchiveFailed, item.Reason, ""
+			}
+		}
+		if err := t.insertImages(userID, images); err != nil {
+			return err
+		}
+		for n := range images {
+			if items[n].Reason != "" {
+				err = t.addEvent(images[n].ID, Event{Kind: EventArchiveFailed, Reason: items[n].Reason, Detail: items[n].Detail})
+			} else {
+				err = t.enqueueArchive(&images[n], LaneBulk)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("create an import: %w", err)
+	}
+	images, err := db.imagesOf(ctx, `import_id`, userID, id)
+	return id, images, err
+}

@@ -1,0 +1,163 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Verdict is what becomes of a job that has run.
+type Verdict int
+
+// The verdicts.
+const (
+	Complete Verdict = iota // done: the row goes
+	Retry                   // a failure that counts: again at RunAt
+	Release                 // given back as it was, to be claimed again at once
+	Defer                   // again at RunAt, without counting a failure
+	Hold                    // waits until its store is back, without counting a failure
+	Discard                 // given up: the row stays for people to see
+)
+
+// Settlement ends one claim: the verdict and what it means for images, in one
+// transaction.
+type Settlement struct {
+	Job        Job
+	Verdict    Verdict
+	RunAt      Time   // for Retry and Defer
+	Error      string // for people who look at the queue; no secrets
+	SpoolID    string // set: the bytes are only in this spool, so the job is bound to it
+	Images     []ImageChange
+	Generation *Generation
+}
+
+// ImageChange is an image with its new values, and what happened to it. Only
+// what its job owns is written: not its owner's marks (favorite, trash).
+type ImageChange struct {
+	Image *Image
+	Event *Event // nil: nothing worth telling
+}
+
+// Settle writes what finished together in one transaction. The errors are in
+// the order of the settlements: ErrLeaseLost for a claim that is no longer
+// ours, of which nothing was written. One that fails does not take the others
+// with it.
+func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
+	errs := make([]error, len(list))
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(list[a].Job.ID, list[b].Job.ID) })
+	err := db.write(ctx, func(t *tx) error { return t.settle(list, order, errs) })
+	if err == nil || len(list) == 1 {
+		if err != nil {
+			errs[0] = fmt.Errorf("settle job %s: %w", list[0].Job.ID, err)
+		}
+		return errs
+	}
+	for i := range list {
+		errs[i] = db.Settle(ctx, list[i:i+1])[0]
+	}
+	return errs
+}
+
+func (t *tx) settle(list []Settlement, order []int, errs []error) error {
+	var changes []ImageChange
+	for _, i := range order {
+		errs[i] = nil // of an earlier try
+		n, err := t.settleJob(&list[i])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			errs[i] = ErrLeaseLost
+			continue
+		}
+		if g := list[i].Generation; g != nil {
+			if err := t.changeGeneration(g); err != nil {
+				return err
+			}
+		}
+		changes = append(changes, list[i].Images...)
+	}
+	return t.changeImages(changes)
+}
+
+func (t *tx) settleJob(s *Settlement) (int64, error) {
+	var set string
+	var args []any
+	switch s.Verdict {
+	case Complete:
+		return t.exec(`DELETE FROM jobs WHERE `+fenced, s.Job.Fence().args()...)
+	case Retry:
+		set, args = `state = 'waiting', run_at = ?, attempt = attempt + 1`, []any{s.RunAt}
+	case Defer:
+		set, args = `state = 'waiting', run_at = ?`, []any{s.RunAt}
+	case Release:
+		set = `state = 'ready'`
+	case Hold:
+		set = `state = 'held'`
+	case Discard:
+		set = `state = 'discarded', attempt = attempt + 1`
+	default:
+		return 0, fmt.Errorf("unknown verdict %d", s.Verdict)
+	}
+	args = append(args, validText(s.Error), s.SpoolID, s.SpoolID)
+	if s.Verdict != Discard && s.Verdict != Hold {
+		t.kinds[s.Job.Kind] = true // somebody has to set a timer, or to claim it
+	}
+	return t.exec(`UPDATE jobs SET `+set+`, owner = '', instance_id = '', leased_until = NULL, last_error = ?,
+		spool_id = CASE WHEN ? = '' THEN spool_id ELSE ? END
+		WHERE `+fenced, append(args, s.Job.Fence().args()...)...)
+}
+
+// changeImages writes images and their events, raising each owner's change
+// number once for each.
+func (t *tx) changeImages(changes []ImageChange) error {
+	slices.SortFunc(changes, func(a, b ImageChange) int {
+		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
+	})
+	perUser := map[string]int{}
+	for _, c := range changes {
+		perUser[c.Image.UserID]++
+	}
+	next := map[string]int64{}
+	for _, user := range slices.Sorted(maps.Keys(perUser)) {
+		seq, err := t.bump(user, perUser[user])
+		if err != nil {
+			return err
+		}
+		next[user] = seq
+	}
+	for _, c := range changes {
+		c.Image.Seq = next[c.Image.UserID]
+		next[c.Image.UserID]++
+		if err := t.changeImage(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) changeImage(c ImageChange) error {
+	i := c.Image
+	i.UpdatedAt = t.now
+	n, err := t.exec(`UPDATE images SET seq = ?, status = ?, source_url = ?, source_expires_at = ?, spool_id = ?,
+			object_key = ?, object_etag = ?, mime = ?, bytes = ?, width = ?, height = ?, sha256 = ?, params = ?,
+			attempt = ?, next_attempt_at = ?, reason = ?, provider_message = ?, updated_at = ?, archived_at = ?
+		WHERE id = ? AND user_id = ?`,
+		i.Seq, string(i.Status), i.SourceURL, i.SourceExpiresAt, i.SpoolID,
+		i.ObjectKey, i.ObjectETag, i.MIME, i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(),
+		i.Attempt, i.NextAttemptAt, i.Reason, validText(i.ProviderMessage), i.UpdatedAt, i.ArchivedAt,
+		i.ID, i.UserID)
+	if err != nil {
+		return fmt.Errorf("write image %s: %w", i.ID, err)
+	}
+	if n == 0 || c.Event == nil { // deleted meanwhile: nothing to tell
+		return nil
+	}
+	return t.addEvent(i.ID, *c.Event)
+}

@@ -1,0 +1,127 @@
+package records
+
+import (
+	"context"
+	"fmt"
+)
+
+// maxCrashes is how many claims of a job may end with their process before it
+// is given up: what kills its process again and again must not stop the rest.
+const maxCrashes = 5
+
+// Swept is what a round of the sweep found.
+type Swept struct {
+	Claimed  int `json:"claimed"`  // waiting jobs whose time had come
+	Rescued  int `json:"rescued"`  // running jobs with nobody behind them
+	Orphans  int `json:"orphans"`  // images that were made and not in the queue
+	Failures int `json:"failures"` // steps of the round that failed
+}
+
+// Sweep does one round of the safety net for lost wake-ups and crashes. It
+// may be called at any time, any number of times and by many at once: each
+// row is won by one of them. Finished and discarded work is not touched.
+// A failed step is counted and does not keep the others from running.
+func (db *DB) Sweep(ctx context.Context) (s Swept, err error) {
+	step := func(what string, found *int, fn func(*tx) (int, error)) {
+		var n int
+		stepErr := db.write(ctx, func(t *tx) (err error) {
+			n, err = fn(t)
+			return err
+		})
+		if stepErr != nil {
+			s.Failures++
+			err = fmt.Errorf("sweep: %s: %w", what, stepErr)
+			return
+		}
+		*found = n
+	}
+	step("promote due jobs", &s.Claimed, (*tx).promote)
+	step("rescue jobs", &s.Rescued, (*tx).rescue)
+	step("enqueue orphans", &s.Orphans, (*tx).enqueueOrphans)
+	return s, err
+}
+
+// rescue gives back what runs under a lease that has expired, or for an
+// instance that is gone or silent.
+func (t *tx) rescue() (int, error) {
+	n, err := t.giveBack(`leased_until < ? OR leased_until IS NULL
+		OR instance_id NOT IN (SELECT id FROM instances WHERE beat_at >= ?)`, t.now, t.now.Add(-deadAfter))
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.exec(`DELETE FROM instances WHERE beat_at < ?`, t.now.Add(-deadAfter))
+	return n, err
+}
+
+// giveBack returns running jobs to the queue whose process has ended. That is
+// no failure of the image: it neither counts as an attempt nor has to wait.
+func (t *tx) giveBack(condition string, args ...any) (int, error) {
+	var jobs []Job
+	err := t.all(&jobs, `WITH lost AS MATERIALIZED (
+			SELECT id FROM jobs WHERE state = 'running' AND (`+condition+`) ORDER BY id`+t.skipLocked()+`)
+		UPDATE jobs SET crashes = crashes + 1, owner = '', instance_id = '', leased_until = NULL,
+			last_error = 'the process that ran it ended',
+			state = CASE WHEN crashes + 1 >= ? THEN 'discarded' ELSE 'ready' END
+		FROM lost WHERE jobs.id = lost.id
+		RETURNING jobs.id, `+jobColumns[len("id, "):], append(args, maxCrashes)...)
+	if err != nil || len(jobs) == 0 {
+		return 0, err
+	}
+	var changes []ImageChange
+	for _, j := range jobs {
+		t.kinds[j.Kind] = true
+		found, err := t.interrupted(j)
+		if err != nil {
+			return 0, err
+		}
+		changes = append(changes, found...)
+	}
+	return len(jobs), t.changeImages(changes)
+}
+
+// interrupted says what the crash of a job means for its image.
+func (t *tx) interrupted(j Job) ([]ImageChange, error) {
+	if j.Kind != KindArchive || j.Ref == nil {
+		return nil, nil // a generation goes on where it was, see generate
+	}
+	var images []Image
+	err := t.all(&images, `SELECT `+imageColumns+` FROM images WHERE id = ? AND status = 'archiving'`, *j.Ref)
+	changes := make([]ImageChange, len(images))
+	for n := range images {
+		i := &images[n]
+		e := &Event{Kind: EventInterrupted, Attempt: i.Attempt, Reason: ReasonInterrupted}
+		i.Status, i.Attempt, i.Reason = Generated, j.Attempt, ReasonInterrupted
+		if j.State == JobDiscarded {
+			i.Status, e.Kind = ArchiveFailed, EventArchiveFailed
+			e.Detail = fmt.Sprintf("job %s ended with its process %d times", j.ID, j.Crashes)
+		}
+		changes[n] = ImageChange{Image: i, Event: e}
+	}
+	return changes, err
+}
+
+// orphanBatch bounds one round.
+const orphanBatch = 1000
+
+// enqueueOrphans finds images that were made but have no job: written by hand
+// or by an older version.
+func (t *tx) enqueueOrphans() (int, error) {
+	var images []Image
+	err := t.all(&images, `SELECT `+imageColumns+` FROM images
+		WHERE status IN ('generated', 'archiving', 'retry_wait')
+			AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.ref = images.id AND jobs.kind = 'archive' AND jobs.state <> 'discarded')
+		ORDER BY created_at LIMIT ?`, orphanBatch)
+	if err != nil {
+		return 0, err
+	}
+	for n := range images {
+		_, err := t.exec(`DELETE FROM jobs WHERE ref = ? AND kind = 'archive' AND state = 'discarded'`, images[n].ID)
+		if err != nil {
+			return 0, err
+		}
+		if err := t.enqueueArchive(&images[n], LaneInteractive); err != nil {
+			return 0, err
+		}
+	}
+	return len(images), nil
+}

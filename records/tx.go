@@ -1,0 +1,116 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+)
+
+// tx is a transaction and what has to be told once it is committed.
+//
+// Rows are locked in one order, so that two transactions never wait for each
+// other: jobs, then change_heads by user id, then images by id.
+type tx struct {
+	*sqlx.Tx
+	ctx      context.Context
+	postgres bool
+	now      Time
+	ids      int64           // ordered ids given out
+	kinds    map[string]bool // whose jobs became due
+	changed  map[string]bool // whose images changed
+}
+
+// tries bounds how often a transaction that PostgreSQL broke off is run again.
+const tries = 4
+
+// write runs fn in a transaction. It runs it again if PostgreSQL broke it off
+// to resolve a conflict, so fn must only touch what it sets itself.
+func (db *DB) write(ctx context.Context, fn func(*tx) error) error {
+	if !db.postgres {
+		select {
+		case db.writer <- struct{}{}:
+			defer func() { <-db.writer }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	for try := 1; ; try++ {
+		err := db.writeOnce(ctx, fn)
+		if err == nil || try == tries || !isConflict(err) {
+			return err
+		}
+	}
+}
+
+func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
+	sqlTx, err := db.sqlx.BeginTxx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	t := &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, changed: map[string]bool{}}
+	if err := fn(t); err != nil {
+		sqlTx.Rollback() // its own error says nothing that err does not
+		return err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
+		db.onJobs(kind)
+	}
+	for _, user := range slices.Sorted(maps.Keys(t.changed)) {
+		db.onChange(user)
+	}
+	return nil
+}
+
+// isConflict reports a deadlock or a serialization failure.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*pq.Error](err)
+	return ok && (e.Code == "40P01" || e.Code == "40001")
+}
+
+// isUnique reports that a row with the same key exists.
+func isUnique(err error) bool {
+	if e, ok := errors.AsType[*pq.Error](err); ok {
+		return e.Code == "23505"
+	}
+	e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	return ok && (e.Code() == 2067 || e.Code() == 1555) // SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	res, err := t.ExecContext(t.ctx, t.Rebind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// get reads one row; no row is ErrNotFound.
+func (t *tx) get(dest any, query string, args ...any) error {
+	return notFound(t.GetContext(t.ctx, dest, t.Rebind(query), args...))
+}
+
+// all reads rows.
+func (t *tx) all(dest any, query string, args ...any) error {
+	return t.SelectContext(t.ctx, dest, t.Rebind(query), args...)
+}
+
+// in is sqlx.In followed by all.
+func (t *tx) in(dest any, query string, args ...any) error {
+	query, args, err := sqlx.In(query, args...)
+	if err != nil {
+		return err
+	}
+	return t.all(dest, query, args...)
+}
