@@ -1,0 +1,196 @@
+package generate
+
+import "math"
+
+// pond is the water around the fish and what floats on it.
+type pond struct {
+	s     *sketch
+	water *ramp
+	light rgb
+	drift float64
+	rings [][3]float64 // ripples: x, y and how far they have come
+	pads  []pad
+}
+
+// pad is a lily leaf.
+type pad struct {
+	x, y, r, notch float64
+	color          rgb
+	flower         rgb
+	bloom          float64 // the flower's radius, 0: none
+}
+
+// drawKoi: fish circling in a pond, under ripples and lily leaves.
+func drawKoi(s *sketch) error {
+	p := newPond(s)
+	school := newSchool(s)
+	deep := p.water.at(0).scale(0.45)
+	return s.rows(func(y int, row []rgb) {
+		yy := float64(y)
+		p.paint(yy, row)
+		for _, k := range school {
+			k.shadow(yy, deep, row)
+		}
+		for _, k := range school {
+			k.paint(yy, row)
+		}
+		p.surface(yy, row)
+		for i := range p.pads {
+			p.pads[i].paint(s, yy, row)
+		}
+	})
+}
+
+func newPond(s *sketch) *pond {
+	waters := [][]rgb{
+		{hex(0x0a2a33), hex(0x124a52), hex(0x2a7a78)},
+		{hex(0x0b2233), hex(0x17425c), hex(0x3a7b93)},
+		{hex(0x10291f), hex(0x23503c), hex(0x5a8a62)},
+	}
+	switch s.look.mood {
+	case "night":
+		waters = [][]rgb{{hex(0x050b16), hex(0x0b1c30), hex(0x1d4058)}}
+	case "neon":
+		waters = [][]rgb{{hex(0x060716), hex(0x0e1236), hex(0x1f2a6a)}, {hex(0x0a0414), hex(0x1c0a34), hex(0x3f1a66)}}
+	case "dawn", "day", "mist":
+		waters = append(waters, []rgb{hex(0x4d8f96), hex(0x86bdb9), hex(0xc4e0d4)})
+	}
+	colors := pick(s.rnd, waters...)
+	if first, second := s.tintPair(); first != nil && len(s.look.tints) > 1 {
+		colors = s.tinted(colors, second, 0.7)
+	}
+	p := &pond{s: s, water: gradient(colors...), light: colors[len(colors)-1].mix(hex(0xffffff), 0.55), drift: between(s.rnd, 0, 90)}
+	for range 1 + s.rnd.IntN(3) {
+		p.rings = append(p.rings, [3]float64{s.fw * s.rnd.Float64(), s.fh * s.rnd.Float64(), s.unit * between(s.rnd, 0.12, 0.3)})
+	}
+	p.addPads(colors[1])
+	return p
+}
+
+// addPads lays a group of leaves at one corner and a stray one elsewhere.
+func (p *pond) addPads(water rgb) {
+	s := p.s
+	if s.rnd.IntN(6) == 0 {
+		return
+	}
+	cx, cy := s.fw*pick(s.rnd, 0.02, 0.98), s.fh*pick(s.rnd, 0.03, 0.97)
+	leaf := pick(s.rnd, hex(0x4f8a4a), hex(0x5f9a5e), hex(0x3f7a58)).mix(water, 0.25)
+	if s.dark() {
+		leaf = leaf.mix(water, 0.55)
+	}
+	for i := range 3 + s.rnd.IntN(5) {
+		spread := s.unit * 0.11 * math.Sqrt(float64(i)) * 1.7
+		a := float64(i)*2.4 + s.rnd.Float64()
+		one := pad{
+			x: cx + math.Cos(a)*spread, y: cy + math.Sin(a)*spread, r: s.unit * between(s.rnd, 0.05, 0.105),
+			notch: between(s.rnd, -math.Pi, math.Pi), color: shuffledHue(s.rnd, leaf, 0.02),
+		}
+		if s.rnd.IntN(4) == 0 {
+			one.bloom, one.flower = one.r*0.62, pick(s.rnd, hex(0xf6c6d4), hex(0xf7ead8), hex(0xe88fb0))
+		}
+		p.pads = append(p.pads, one)
+	}
+}
+
+func newSchool(s *sketch) []*koi {
+	skins := [][]rgb{
+		{hex(0xf5efe4), hex(0xe2512a), hex(0x24201f)},
+		{hex(0xf7f0e2), hex(0xd93a2b), hex(0xd93a2b)},
+		{hex(0xf2b04a), hex(0xe8862a), hex(0x5a2a18)},
+		{hex(0xf4eee6), hex(0x3a3a40), hex(0x24201f)},
+		{hex(0xe9683a), hex(0xf2a05a), hex(0x3a1a14)},
+	}
+	if s.look.mood == "neon" {
+		skins = [][]rgb{
+			{hex(0xffe8f6), hex(0xff3d9a), hex(0x7a1fff)},
+			{hex(0xe6fff8), hex(0x19e6c8), hex(0x1a6dff)},
+			{hex(0xfff3d6), hex(0xff8a2a), hex(0xff2a6a)},
+		}
+	}
+	count := 3 + s.rnd.IntN(4)
+	way, turn := pick(s.rnd, -1.0, 1.0), between(s.rnd, 0, 2*math.Pi)
+	first, _ := s.tintPair()
+	var out []*koi
+	for i := range count {
+		a := turn + 2*math.Pi*float64(i)/float64(count) + between(s.rnd, -0.25, 0.25)
+		ring := between(s.rnd, 0.22, 0.31)
+		x, y := s.fw*(0.5+math.Cos(a)*ring), s.fh*(0.5+math.Sin(a)*ring)
+		heading := a + way*math.Pi/2 + between(s.rnd, -0.35, 0.35)
+		skin := skins[s.rnd.IntN(len(skins))]
+		if first != nil {
+			skin = []rgb{skin[0], first.apply(skin[1], 0.85), skin[2]}
+		}
+		size := s.unit * between(s.rnd, 0.27, 0.42)
+		out = append(out, newKoi(s, x, y, heading, -way*between(s.rnd, 0.4, 1.0), size, skin))
+	}
+	return out
+}
+
+// paint fills a row with water: depth, and light broken on the ground.
+func (p *pond) paint(yy float64, row []rgb) {
+	u := p.s.unit
+	for x := range row {
+		fx := float64(x)
+		deep := p.s.n.fbm(fx/u*1.3+p.drift, yy/u*1.3, 3)
+		slope := 0.5*(fx/p.s.fw) + 0.5*(yy/p.s.fh)
+		c := p.water.at(0.55 - 0.5*slope + 0.55*deep)
+		wx, wy := fx/u*4+1.6*deep, yy/u*4-1.6*deep
+		web := 1 - math.Abs(p.s.n.at(wx+p.drift, wy)+0.35*p.s.n.at(wx*2.1, wy*2.1+p.drift))
+		web *= web
+		web *= web
+		row[x] = c.screen(p.light, 0.16*web*web*(1.1-slope))
+	}
+}
+
+// surface adds the ripples' light and the sheen of the sky.
+func (p *pond) surface(yy float64, row []rgb) {
+	u := p.s.unit
+	for x := range row {
+		fx := float64(x)
+		shine := 0.0
+		for _, ring := range p.rings {
+			d := math.Hypot(fx-ring[0], yy-ring[1])
+			if d > ring[2]*1.3 {
+				continue
+			}
+			wave := math.Sin(d / u * 150 * (0.25 / (0.1 + ring[2]/u)))
+			shine += max(wave, 0) * max(wave, 0) * math.Exp(-sq((d-ring[2]*0.75)/(ring[2]*0.32))) * 0.20
+		}
+		sheen := step(0.1, 0.6, p.s.n.fbm(fx/u*1.1-p.drift, yy/u*2.6+fx/u*0.9, 2)) * 0.13
+		row[x] = row[x].screen(p.light, shine+sheen)
+	}
+}
+
+// paint covers the row with the leaf, its shadow and its flower.
+func (l *pad) paint(s *sketch, yy float64, row []rgb) {
+	dy := yy - l.y
+	if math.Abs(dy) > l.r*1.3 {
+		return
+	}
+	from, to := s.span(l.x, l.r*1.3)
+	for x := from; x < to; x++ {
+		dx := float64(x) - l.x
+		shade := math.Hypot(dx-l.r*0.1, dy-l.r*0.14)
+		row[x] = row[x].scale(1 - 0.4*step(l.r*1.1, l.r*0.85, shade))
+		r, a := math.Hypot(dx, dy), math.Atan2(dy, dx)
+		off := math.Abs(math.Remainder(a-l.notch, 2*math.Pi))
+		cover := clamp(l.r*(1+0.03*s.n.at(a*2, l.notch*9))-r+0.5, 0, 1) * clamp((off-0.20)*r+0.5, 0, 1)
+		vein := math.Pow(math.Abs(math.Cos((a-l.notch)*6)), 40) * step(0.05, 0.4, r/l.r) * 0.16
+		c := l.color.scale(0.80 + 0.28*r/l.r - 0.12*(dx+dy)/l.r + 0.05*s.n.at(dx/l.r*3, dy/l.r*3+l.notch))
+		row[x] = row[x].mix(c.screen(hex(0xd8f0b0), vein), cover)
+		row[x] = l.petals(row[x], r, a)
+	}
+}
+
+func (l *pad) petals(c rgb, r, a float64) rgb {
+	if l.bloom == 0 || r > l.bloom {
+		return c
+	}
+	for i, size := range []float64{1, 0.74, 0.48} {
+		lobe := math.Abs(math.Cos(a*4 + float64(i)*math.Pi/2))
+		edge := l.bloom * size * (0.55 + 0.45*math.Sqrt(lobe))
+		tone := l.flower.scale(0.80+0.10*float64(i)).mix(hex(0xffffff), 0.5*r/l.bloom)
+		c = c.mix(tone, clamp(edge-r+0.5, 0, 1))
+	}
+	return c.mix(hex(0xf2c14e), clamp(l.bloom*0.15-r+0.5, 0, 1))
+}
