@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -13,31 +14,14 @@ import (
 // over, or its job is gone. Whoever gets it must change nothing.
 var ErrLeaseLost = errors.New("the claim was lost")
 
-// ClaimRequest asks for work.
+// ClaimRequest asks for work: up to Limit ready jobs, first by lane, then by
+// turn, deadline and age.
 type ClaimRequest struct {
 	Kind       string
-	Limit      int // how many jobs at most
+	Limit      int // 0: none
 	InstanceID string
 	SpoolID    string        // jobs bound to another spool are left alone
 	TTL        time.Duration // of the lease
-}
-
-// Claim takes up to Limit ready jobs and says with each that it is running:
-// first by lane, then by turn, deadline and age. What it returns is in that
-// order.
-func (db *DB) Claim(ctx context.Context, r ClaimRequest) ([]Job, error) {
-	var jobs []Job
-	err := db.write(ctx, func(t *tx) error {
-		var err error
-		if jobs, err = t.claim(r); err != nil || len(jobs) == 0 {
-			return err
-		}
-		return t.showClaimed(r.Kind, jobs)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claim %s jobs: %w", r.Kind, err)
-	}
-	return jobs, nil
 }
 
 func (t *tx) claim(r ClaimRequest) ([]Job, error) {
@@ -59,54 +43,65 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	return jobs, err
 }
 
-// showClaimed lets people see that work on their images has begun.
-func (t *tx) showClaimed(kind string, jobs []Job) error {
+// showClaimed adds to changes that work on people's images has begun.
+func (t *tx) showClaimed(kind string, jobs []Job, changes []ImageChange) ([]ImageChange, error) {
 	refs := make(map[string]Job, len(jobs))
-	var ids []string
 	for _, j := range jobs {
 		if j.Ref != nil {
 			refs[*j.Ref] = j
-			ids = append(ids, *j.Ref)
 		}
 	}
+	ids := slices.Sorted(maps.Keys(refs))
 	if len(ids) == 0 {
-		return nil
+		return changes, nil
 	}
 	switch kind {
 	case KindArchive:
-		var images []Image
-		err := t.in(&images, `SELECT `+imageColumns+` FROM images
-			WHERE id IN (?) AND status IN ('generated', 'retry_wait', 'archiving')`, ids)
-		if err != nil {
-			return err
-		}
-		changes := make([]ImageChange, len(images))
-		for n := range images {
-			i := &images[n]
-			i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, refs[i.ID].Attempt+1, Time{}, ""
-			changes[n] = ImageChange{Image: i}
-		}
-		return t.changeImages(changes)
+		return t.showArchiving(ids, refs, changes)
 	case KindGenerate:
-		slices.Sort(ids)
-		for _, id := range ids {
-			if _, err := t.exec(`UPDATE generations SET status = 'generating' WHERE id = ? AND status = 'queued'`, id); err != nil {
-				return err
-			}
-		}
-		var images []Image
-		err := t.in(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id IN (?) AND status = 'queued'`, ids)
-		if err != nil {
-			return err
-		}
-		changes := make([]ImageChange, len(images))
-		for n := range images {
-			images[n].Status = Generating
-			changes[n] = ImageChange{Image: &images[n]}
-		}
-		return t.changeImages(changes)
+		return t.showGenerating(ids, changes)
 	}
-	return nil
+	return changes, nil
+}
+
+func (t *tx) showArchiving(ids []string, refs map[string]Job, changes []ImageChange) ([]ImageChange, error) {
+	begin := func(i *Image) {
+		i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, refs[i.ID].Attempt+1, Time{}, ""
+	}
+	// One that was given back in this very transaction is claimed again: its
+	// row does not say yet what the settlement does.
+	for _, c := range changes {
+		if _, claimed := refs[c.Image.ID]; claimed {
+			begin(c.Image)
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id == c.Image.ID })
+		}
+	}
+	if len(ids) == 0 {
+		return changes, nil
+	}
+	var images []Image
+	err := t.in(&images, `SELECT `+imageColumns+` FROM images
+		WHERE id IN (?) AND status IN ('generated', 'retry_wait', 'archiving')`, ids)
+	for n := range images {
+		begin(&images[n])
+		changes = append(changes, ImageChange{Image: &images[n]})
+	}
+	return changes, err
+}
+
+func (t *tx) showGenerating(ids []string, changes []ImageChange) ([]ImageChange, error) {
+	for _, id := range ids {
+		if _, err := t.exec(`UPDATE generations SET status = 'generating' WHERE id = ? AND status = 'queued'`, id); err != nil {
+			return nil, err
+		}
+	}
+	var images []Image
+	err := t.in(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id IN (?) AND status = 'queued'`, ids)
+	for n := range images {
+		images[n].Status = Generating
+		changes = append(changes, ImageChange{Image: &images[n]})
+	}
+	return changes, err
 }
 
 // Renew moves the end of leases and returns those that are no longer ours.

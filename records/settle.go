@@ -42,35 +42,64 @@ type ImageChange struct {
 
 // Settle writes what finished together in one transaction. The errors are in
 // the order of the settlements: ErrLeaseLost for a claim that is no longer
-// ours, of which nothing was written. One that fails does not take the others
-// with it.
+// ours, of which nothing was written.
 func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
-	errs := make([]error, len(list))
+	errs, _, _ := db.Advance(ctx, list, ClaimRequest{})
+	return errs
+}
+
+// Advance settles what finished and claims the next jobs in one transaction,
+// since both are due at the same moment and each commit costs a write to disk.
+// The errors of the settlements are as of Settle: one that fails takes neither
+// the others nor the claim with it. The jobs are in the order of their claim.
+func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
+	errs = make([]error, len(list))
+	err = db.write(ctx, func(t *tx) error {
+		changes, err := t.settle(list, errs)
+		if err != nil {
+			return err
+		}
+		if r.Limit > 0 {
+			if jobs, err = t.claim(r); err != nil {
+				return fmt.Errorf("claim %s jobs: %w", r.Kind, err)
+			}
+			if changes, err = t.showClaimed(r.Kind, jobs, changes); err != nil {
+				return err
+			}
+		}
+		return t.changeImages(changes)
+	})
+	switch {
+	case err == nil:
+		return errs, jobs, nil
+	case len(list) == 0:
+		return nil, nil, err
+	case len(list) == 1 && r.Limit == 0:
+		errs[0] = fmt.Errorf("settle job %s: %w", list[0].Job.ID, err)
+		return errs, nil, nil
+	}
+	for i := range list {
+		errs[i] = db.Settle(ctx, list[i : i+1])[0]
+	}
+	if r.Limit > 0 {
+		_, jobs, err = db.Advance(ctx, nil, r)
+	}
+	return errs, jobs, err
+}
+
+// settle writes the jobs' rows and returns what is to be written of images.
+func (t *tx) settle(list []Settlement, errs []error) ([]ImageChange, error) {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(list[a].Job.ID, list[b].Job.ID) })
-	err := db.write(ctx, func(t *tx) error { return t.settle(list, order, errs) })
-	if err == nil || len(list) == 1 {
-		if err != nil {
-			errs[0] = fmt.Errorf("settle job %s: %w", list[0].Job.ID, err)
-		}
-		return errs
-	}
-	for i := range list {
-		errs[i] = db.Settle(ctx, list[i:i+1])[0]
-	}
-	return errs
-}
-
-func (t *tx) settle(list []Settlement, order []int, errs []error) error {
 	var changes []ImageChange
 	for _, i := range order {
 		errs[i] = nil // of an earlier try
 		n, err := t.settleJob(&list[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n == 0 {
 			errs[i] = ErrLeaseLost
@@ -78,12 +107,12 @@ func (t *tx) settle(list []Settlement, order []int, errs []error) error {
 		}
 		if g := list[i].Generation; g != nil {
 			if err := t.changeGeneration(g); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		changes = append(changes, list[i].Images...)
 	}
-	return t.changeImages(changes)
+	return changes, nil
 }
 
 func (t *tx) settleJob(s *Settlement) (int64, error) {

@@ -1,0 +1,132 @@
+// Package jobs claims due jobs under a lease and runs their handlers. It owns
+// slots, wake-ups, timers, leases and an orderly stop; it does not know what a
+// job is about, nor any SQL.
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"afterimage/records"
+)
+
+// Handler does one job and says what becomes of it. Its context ends when the
+// claim is lost or the worker stops; then its settlement must be a Release, or
+// a Complete for what is done all the same.
+type Handler func(ctx context.Context, job records.Job) records.Settlement
+
+// Kind is how jobs of one kind are run.
+type Kind struct {
+	Name  string
+	Slots int // jobs at a time
+	Run   Handler
+	// Failed settles a job whose handler panicked. Default: it is retried
+	// after 30 s · 2^n, and discarded after five attempts.
+	Failed func(ctx context.Context, job records.Job, err error) records.Settlement
+	// Lost cleans up after a job that had ended when its claim turned out to
+	// be lost. Default: nothing.
+	Lost func(ctx context.Context, s records.Settlement)
+}
+
+// Config is what a worker needs. Zero durations mean the defaults.
+type Config struct {
+	DB         *records.DB
+	InstanceID string
+	SpoolID    string // of this process's spool
+	Kinds      []Kind
+	TTL        time.Duration // of a lease, default 10 min; running work renews it
+	Poll       time.Duration // between looks at the queue that nobody asked for, default 15 s
+	Sweep      time.Duration // between sweeps, default 30 s
+	Grace      time.Duration // for running work when stopping, default 10 s
+	Log        *slog.Logger
+}
+
+// ErrStopping is the cause of a context that ends because the worker stops.
+var ErrStopping = errors.New("the worker is stopping")
+
+// Worker runs jobs until it is stopped. Use New.
+type Worker struct {
+	Config
+	pumps map[string]*pump
+	due   chan records.Time // a waiting job's time, for the timer
+
+	mu      sync.Mutex
+	started bool
+	stop    chan struct{} // closed: claim nothing more
+	kill    context.CancelCauseFunc
+	wait    sync.WaitGroup // the worker's own goroutines
+}
+
+// New makes a worker that does nothing until Start.
+func New(c Config) *Worker {
+	c.TTL = cmp.Or(c.TTL, 10*time.Minute)
+	c.Poll = cmp.Or(c.Poll, 15*time.Second)
+	c.Sweep = cmp.Or(c.Sweep, 30*time.Second)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	w := &Worker{Config: c, pumps: map[string]*pump{}, due: make(chan records.Time, 1), stop: make(chan struct{})}
+	for _, k := range c.Kinds {
+		w.pumps[k.Name] = newPump(w, k)
+	}
+	return w
+}
+
+// Wake says that there are new jobs of a kind. It never blocks, many calls
+// collapse into one look at the queue, and none is lost. A kind that this
+// worker does not run is ignored.
+func (w *Worker) Wake(kind string) {
+	if p := w.pumps[kind]; p != nil {
+		p.wake()
+	}
+}
+
+// Start begins to work. Calling it again does no harm.
+func (w *Worker) Start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		return
+	}
+	w.started = true
+	ctx, kill := context.WithCancelCause(context.Background())
+	w.kill = kill
+	for _, p := range w.pumps {
+		w.wait.Go(func() { p.run(ctx) })
+	}
+	w.wait.Go(func() { w.keepTime(ctx) })
+	w.wait.Go(func() { w.keepSweeping(ctx) })
+	w.wait.Go(func() { w.keepLeases(ctx) })
+}
+
+// Stop claims nothing more, lets running work finish for the grace time, then
+// ends it and gives it back. It returns when nothing runs any more. Calling it
+// again, or before Start, does no harm.
+func (w *Worker) Stop() {
+	w.mu.Lock()
+	if !w.started {
+		w.mu.Unlock()
+		return
+	}
+	select {
+	case <-w.stop:
+	default:
+		close(w.stop)
+		timer := time.AfterFunc(w.Grace, func() { w.kill(ErrStopping) })
+		defer timer.Stop()
+	}
+	w.mu.Unlock()
+	w.wait.Wait()
+	w.kill(ErrStopping)
+}
+
+func (w *Worker) stopping() bool {
+	select {
+	case <-w.stop:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,238 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"afterimage/records"
+)
+
+// pump moves jobs of one kind from the queue through their slots and back. A
+// single goroutine claims and settles, so scans never overlap, and whatever
+// finished while it wrote is written together next.
+type pump struct {
+	w        *Worker
+	kind     Kind
+	slots    *semaphore.Weighted
+	woken    chan struct{}           // holds one
+	finished chan records.Settlement // holds one for each slot, so a handler never waits here
+
+	mu      sync.Mutex
+	running map[records.Fence]context.CancelCauseFunc
+}
+
+func newPump(w *Worker, k Kind) *pump {
+	return &pump{
+		w: w, kind: k,
+		slots:    semaphore.NewWeighted(int64(k.Slots)),
+		woken:    make(chan struct{}, 1),
+		finished: make(chan records.Settlement, k.Slots),
+		running:  map[records.Fence]context.CancelCauseFunc{},
+	}
+}
+
+func (p *pump) wake() {
+	select {
+	case p.woken <- struct{}{}:
+	default: // a look is due already, and it will see this job too
+	}
+}
+
+// settleRetry is the pause after the database did not take a settlement.
+const settleRetry = time.Second
+
+// settleTries is how often a settlement is tried that the database refuses
+// while it takes others; then the lease runs out and the job counts a crash.
+const settleTries = 5
+
+func (p *pump) run(ctx context.Context) {
+	poll := time.NewTicker(p.w.Poll)
+	defer poll.Stop()
+	p.wake() // scan at once
+	var done []records.Settlement
+	tries := map[records.Fence]int{}
+	var again <-chan time.Time // set while the database does not answer
+	stop := p.w.stop
+	for {
+		look := false
+		select {
+		case <-p.woken:
+			look = true
+		case <-poll.C:
+			look = true
+		case <-again:
+			look = true
+		case <-stop:
+			stop = nil
+		case s := <-p.finished:
+			done = append(done, s)
+			look = true // a slot is about to be free
+		}
+		done = p.drain(done)
+		again = nil
+		if look && !p.w.stopping() || len(done) > 0 {
+			var ok bool
+			if done, ok = p.advance(ctx, done, tries); !ok {
+				again = time.After(settleRetry)
+			}
+		}
+		if stop == nil && len(done) == 0 && p.idle() {
+			return
+		}
+	}
+}
+
+// drain adds what else has finished by now.
+func (p *pump) drain(done []records.Settlement) []records.Settlement {
+	for {
+		select {
+		case s := <-p.finished:
+			done = append(done, s)
+		default:
+			return done
+		}
+	}
+}
+
+// advance settles what is done and claims as many jobs as slots are free,
+// until the queue gives no more. It returns what could not be settled, and
+// whether the database took everything.
+func (p *pump) advance(ctx context.Context, done []records.Settlement, tries map[records.Fence]int) ([]records.Settlement, bool) {
+	for {
+		free := p.takeSlots()
+		claim := p.claimRequest(free + len(done))
+		if claim.Limit == 0 && len(done) == 0 {
+			return nil, true
+		}
+		// A settlement is written even while stopping.
+		errs, jobs, err := p.w.DB.Advance(context.WithoutCancel(ctx), done, claim)
+		if err != nil {
+			p.w.Log.Error("the queue could not be read", "kind", p.kind.Name, "err", err)
+		}
+		left := p.settled(ctx, done, errs, tries)
+		p.slots.Release(int64(free + len(done) - len(left) - len(jobs)))
+		for _, j := range jobs {
+			p.start(ctx, j)
+		}
+		done = p.drain(left)
+		if err != nil || len(left) > 0 {
+			return done, false
+		}
+		if len(jobs) == 0 && len(done) == 0 {
+			return nil, true
+		}
+	}
+}
+
+// takeSlots takes all slots that are free and returns how many.
+func (p *pump) takeSlots() (n int) {
+	for p.slots.TryAcquire(1) {
+		n++
+	}
+	return n
+}
+
+func (p *pump) claimRequest(limit int) records.ClaimRequest {
+	if p.w.stopping() {
+		limit = 0
+	}
+	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
+}
+
+func (p *pump) idle() bool {
+	n := p.takeSlots()
+	p.slots.Release(int64(n))
+	return n == p.kind.Slots
+}
+
+// settled takes leave of what was settled and returns what has to be tried
+// again.
+func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []error, tries map[records.Fence]int) (left []records.Settlement) {
+	for i, s := range done {
+		f := s.Job.Fence()
+		switch err := errs[i]; {
+		case err == nil:
+			if s.Verdict == records.Retry || s.Verdict == records.Defer {
+				p.w.arm(s.RunAt)
+			}
+		case errors.Is(err, records.ErrLeaseLost):
+			p.log(s.Job).Warn("a job ended after its claim was lost; nothing was changed")
+			if p.kind.Lost != nil {
+				p.kind.Lost(context.WithoutCancel(ctx), s)
+			}
+		default:
+			p.log(s.Job).Error("a job could not be settled", "err", err)
+			if tries[f]++; tries[f] < settleTries || p.w.DB.Ping(ctx) != nil {
+				left = append(left, s)
+				continue
+			}
+		}
+		delete(tries, f)
+		p.mu.Lock()
+		delete(p.running, f)
+		p.mu.Unlock()
+	}
+	return left
+}
+
+// start runs a job in the slot that was taken for it.
+func (p *pump) start(ctx context.Context, j records.Job) {
+	jobCtx, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	p.running[j.Fence()] = cancel
+	p.mu.Unlock()
+	p.w.wait.Go(func() {
+		s := p.handle(jobCtx, j)
+		s.Job = j
+		cancel(nil)
+		p.finished <- s
+	})
+}
+
+// handle runs the handler; a panic is an error of that job alone.
+func (p *pump) handle(ctx context.Context, j records.Job) (s records.Settlement) {
+	if j.Ref == nil || *j.Ref == "" {
+		p.log(j).Error("a job has no reference; it was discarded")
+		return records.Settlement{Verdict: records.Discard, Error: "no reference"}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err := fmt.Errorf("panic: %v", r)
+			p.log(j).Error("a job panicked", "err", err, "stack", string(debug.Stack()))
+			if p.kind.Failed != nil {
+				s = p.kind.Failed(ctx, j, err)
+			} else {
+				s = Backoff(p.w.DB.Now(), j, err)
+			}
+		}
+	}()
+	return p.kind.Run(ctx, j)
+}
+
+func (p *pump) log(j records.Job) *slog.Logger {
+	ref := ""
+	if j.Ref != nil {
+		ref = *j.Ref
+	}
+	return p.w.Log.With("job", j.ID, "kind", j.Kind, "ref", ref, "claim", j.Claim)
+}
+
+// maxAttempts is after how many failures Backoff gives a job up.
+const maxAttempts = 5
+
+// Backoff settles a failed job: it is retried after 30 s · 2^n, and discarded
+// after five attempts.
+func Backoff(now records.Time, j records.Job, err error) records.Settlement {
+	s := records.Settlement{Verdict: records.Retry, RunAt: now.Add(30 * time.Second << min(j.Attempt, 20)), Error: err.Error()}
+	if j.Attempt+1 >= maxAttempts {
+		s.Verdict = records.Discard
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"afterimage/records"
+)
+
+// arm makes the timer fire when a waiting job is due, so that a retry is on
+// the second.
+func (w *Worker) arm(at records.Time) {
+	for {
+		select {
+		case w.due <- at:
+			return
+		case earlier := <-w.due: // not read yet: the sooner of both counts
+			if earlier.Before(at.Time) {
+				at = earlier
+			}
+		}
+	}
+}
+
+// keepTime makes waiting jobs ready when they are due.
+func (w *Worker) keepTime(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var next records.Time
+	set := func(at records.Time) {
+		next = at
+		// A little late rather than a little early, which would look in vain.
+		timer.Reset(min(max(0, at.Sub(w.DB.Now().Time)), w.Poll) + time.Millisecond)
+	}
+	for {
+		select {
+		case <-w.stop:
+			return
+		case at := <-w.due:
+			if next.IsZero() || at.Before(next.Time) {
+				set(at)
+			}
+		case <-timer.C:
+			at, err := w.DB.Promote(ctx)
+			if err != nil {
+				w.Log.Error("waiting jobs could not be looked at", "err", err)
+			}
+			if at.IsZero() { // others may schedule something that we are not told of
+				at = w.DB.Now().Add(w.Poll)
+			}
+			set(at)
+		}
+	}
+}
+
+// keepSweeping sweeps at once and then in its interval. A failed round is
+// logged and the next one tries again.
+func (w *Worker) keepSweeping(ctx context.Context) {
+	tick := time.NewTicker(w.Sweep)
+	defer tick.Stop()
+	for {
+		s, err := w.DB.Sweep(ctx)
+		if err != nil {
+			w.Log.Error("the sweep failed", "failures", s.Failures, "err", err)
+		}
+		if s.Rescued > 0 || s.Orphans > 0 {
+			w.Log.Warn("the sweep found lost work", "rescued", s.Rescued, "orphans", s.Orphans, "claimed", s.Claimed)
+		}
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// keepLeases renews the leases of running work, and ends work whose claim is
+// lost. It goes on while stopping, until everything has been settled.
+func (w *Worker) keepLeases(ctx context.Context) {
+	tick := time.NewTicker(w.TTL / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return // the grace time is far shorter than a lease
+		case <-tick.C:
+			w.renew(ctx)
+		}
+	}
+}
+
+func (w *Worker) renew(ctx context.Context) {
+	for _, p := range w.pumps {
+		p.mu.Lock()
+		fences := make([]records.Fence, 0, len(p.running))
+		for f := range p.running {
+			fences = append(fences, f)
+		}
+		p.mu.Unlock()
+		if len(fences) == 0 {
+			continue
+		}
+		lost, err := w.DB.Renew(ctx, fences, w.TTL)
+		if err != nil {
+			w.Log.Error("leases could not be renewed", "kind", p.kind.Name, "err", err)
+		}
+		for _, f := range lost {
+			p.mu.Lock()
+			if cancel := p.running[f]; cancel != nil {
+				cancel(records.ErrLeaseLost)
+			}
+			p.mu.Unlock()
+		}
+	}
+}
