@@ -49,7 +49,8 @@ func (p *pump) wake() {
 const settleRetry = time.Second
 
 // settleTries is how often a settlement is tried that the database refuses
-// while it takes others; then the lease runs out and the job counts a crash.
+// while it answers; then the lease runs out and the job counts a crash. So it
+// is when the grace time of a stop is over.
 const settleTries = 5
 
 func (p *pump) run(ctx context.Context) {
@@ -169,7 +170,7 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 			}
 		default:
 			p.log(s.Job).Error("a job could not be settled", "err", err)
-			if tries[f]++; tries[f] < settleTries || p.w.DB.Ping(ctx) != nil {
+			if tries[f]++; ctx.Err() == nil && (tries[f] < settleTries || p.w.DB.Ping(ctx) != nil) {
 				left = append(left, s)
 				continue
 			}

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,7 +80,10 @@ func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (e
 		return errs, nil, nil
 	}
 	for i := range list {
-		errs[i] = db.Settle(ctx, list[i : i+1])[0]
+		errs[i] = db.Settle(ctx, list[i:i+1])[0]
+		if errs[i] != nil && !errors.Is(errs[i], ErrLeaseLost) {
+			r.Limit-- // its slot is not free
+		}
 	}
 	if r.Limit > 0 {
 		_, jobs, err = db.Advance(ctx, nil, r)
