@@ -19,6 +19,7 @@ func drawAurora(s *sketch) error {
 	s.look.tints = nil // the colour words are for the light, not the night
 	t := s.light("night")
 	s.look.tints = tints
+	t.sky[len(t.sky)-1] = t.sky[1].mix(t.sky[2], 0.6) // the land swallows the last light
 	colors := gradient(s.palette(
 		[]rgb{hex(0xb8ffd8), hex(0x3df0a0), hex(0x1fb59a), hex(0x5a58c8), hex(0x7a2f9c)},
 		[]rgb{hex(0xd6ffe2), hex(0x52f0b8), hex(0x2aa5d0), hex(0x4050c0), hex(0x3c2a88)},
@@ -59,7 +60,7 @@ func newCurtains(s *sketch, shore float64) []curtain {
 		row, shift := 41*float64(i)+between(s.rnd, 0, 9), between(s.rnd, 0, 60)
 		wide := between(s.rnd, 0.7, 1.3) / s.unit
 		tilt := between(s.rnd, -0.25, 0.25)
-		c := curtain{height: max(shore*0.36, s.unit*0.18) * between(s.rnd, 0.7, 1.2), power: between(s.rnd, 0.55, 0.95)}
+		c := curtain{height: max(shore*0.36, s.unit*0.18) * between(s.rnd, 0.7, 1.2), power: between(s.rnd, 0.8, 1.25)}
 		c.foot = s.columns(func(x float64) float64 {
 			fold := s.n.line(x*wide+shift, row, 3, 0.4)
 			return base + tilt*(x-s.fw/2)*0.5 + fold*min(s.unit*0.26, shore*0.3)

@@ -122,7 +122,17 @@ func (r *ramp) at(t float64) rgb {
 	return r[k].mix(r[k+1], pos-float64(k))
 }
 
-func clamp(v, low, high float64) float64 { return min(max(v, low), high) }
+// clamp keeps v from low to high. Written out: min and max ask about NaN, and
+// this runs for every pixel.
+func clamp(v, low, high float64) float64 {
+	if v < low {
+		return low
+	}
+	if v > high {
+		return high
+	}
+	return v
+}
 
 // smooth is the S-curve from 0 to 1.
 func smooth(t float64) float64 { return t * t * (3 - 2*t) }

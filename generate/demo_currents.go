@@ -13,8 +13,8 @@ type flow struct {
 	turn  float64
 	shift float64
 	pulls []pull
-	gap   float64 // pixels between neighbouring strokes
-	taken []bool  // a grid of cells of gap: one stroke in each
+	gap   float64 // pixels: the side of a cell
+	taken []bool  // the cells a stroke has passed: no other starts there
 	cols  int
 	rows  int
 }
@@ -22,24 +22,21 @@ type flow struct {
 // pull is a point that bends the flow around itself.
 type pull struct{ x, y, spin, reach float64 }
 
-// drawCurrents: ink drawn out by currents, line by line, never crossing.
+// drawCurrents: ink drawn out by currents, line by line.
 func drawCurrents(s *sketch) error {
 	s.vignette, s.grain = 0.12, 2.6
-	paper, inks := s.inkAndPaper()
-	err := s.rows(func(y int, row []rgb) {
-		for x := range row {
-			row[x] = s.paper(paper, float64(x), float64(y))
-		}
-	})
+	color, inks := s.inkAndPaper()
+	sheet := newPaper(s, color)
+	err := s.rows(func(y int, row []rgb) { sheet.paint(float64(y), row) })
 	if err != nil {
 		return err
 	}
 	f := newFlow(s, gradient(inks...))
-	// Long bold strokes first; finer ones fill what is left.
+	// Broad pale strokes first, then finer and darker ones over them.
 	for _, pass := range []struct{ gap, width, alpha float64 }{
-		{1 / 42.0, 1 / 210.0, 0.85},
-		{1 / 90.0, 1 / 480.0, 0.70},
-		{1 / 150.0, 1 / 900.0, 0.50},
+		{1 / 16.0, 1 / 150.0, 0.22},
+		{1 / 44.0, 1 / 380.0, 0.62},
+		{1 / 60.0, 1 / 800.0, 0.72},
 	} {
 		if err := f.fill(pass.gap*s.unit, pass.width*s.unit, pass.alpha); err != nil {
 			return err
@@ -97,7 +94,8 @@ func (f *flow) angle(x, y float64) float64 {
 	return a
 }
 
-// fill draws strokes gap apart until no room is left.
+// fill starts strokes wherever none has passed within a gap. They may run
+// together later: that is where the ink gathers.
 func (f *flow) fill(gap, width, alpha float64) error {
 	f.gap = max(gap, 2)
 	f.cols, f.rows = int(f.s.fw/f.gap)+1, int(f.s.fh/f.gap)+1
@@ -112,7 +110,7 @@ func (f *flow) fill(gap, width, alpha float64) error {
 			continue
 		}
 		line := f.trace(x, y)
-		if float64(len(line)) > 6 {
+		if len(line) > 6 {
 			tone = clamp(0.5+0.9*f.s.n.at(x/f.s.unit*1.1+50, y/f.s.unit*1.1)+0.25*(tone-0.5), 0, 1)
 			f.stroke(line, width*(0.45+1.1*bold*bold), f.inks.at(tone), alpha)
 		}
@@ -128,12 +126,12 @@ func (f *flow) cell(x, y float64) int {
 	return int(y/f.gap)*f.cols + int(x/f.gap)
 }
 
-// trace follows the flow both ways from a point, until the picture ends or
-// another stroke is near.
+// trace follows the flow both ways from a point.
 func (f *flow) trace(x, y float64) [][2]float64 {
 	own := map[int]bool{}
-	back := f.walk(x, y, -1, own)
-	ahead := f.walk(x, y, 1, own)
+	reach := 40 + f.s.rnd.IntN(110)
+	back := f.walk(x, y, -1, reach, own)
+	ahead := f.walk(x, y, 1, reach, own)
 	for cell := range own {
 		f.taken[cell] = true
 	}
@@ -144,12 +142,12 @@ func (f *flow) trace(x, y float64) [][2]float64 {
 	return append(line, ahead...)
 }
 
-func (f *flow) walk(x, y, way float64, own map[int]bool) [][2]float64 {
+func (f *flow) walk(x, y, way float64, reach int, own map[int]bool) [][2]float64 {
 	length := max(f.s.unit/220, 1.5) * way
 	var out [][2]float64
-	for len(out) < 260 {
+	for len(out) < reach {
 		cell := f.cell(x, y)
-		if cell < 0 || f.taken[cell] {
+		if cell < 0 {
 			break
 		}
 		own[cell] = true

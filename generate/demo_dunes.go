@@ -10,7 +10,8 @@ type dune struct {
 	shade rgb
 	row   float64
 	near  float64
-	lean  float64 // how far the shadow's edge leans as it comes down
+	under []float64 // the line below which nearer dunes cover it
+	lean  float64   // how far the shadow's edge leans as it comes down
 }
 
 // drawDunes: waves of sand in low light, each with a bright and a dark side.
@@ -78,6 +79,13 @@ func newDunes(s *sketch, t tones, horizon float64) []dune {
 		d.slope = s.columns(func(x float64) float64 { return side * (at(x+delta) - at(x-delta)) / (2 * delta) })
 		out[i] = d
 	}
+	lines := make([][]float64, count)
+	for i := range out {
+		lines[i] = out[i].crest
+	}
+	for i, line := range s.hidden(lines) {
+		out[i].under = line
+	}
 	return out
 }
 
@@ -87,7 +95,7 @@ func (d *dune) paint(s *sketch, yy float64, row []rgb) {
 	u := s.unit
 	for x := range row {
 		depth := yy - d.crest[x] + 0.5
-		if depth <= 0 {
+		if depth <= 0 || yy > d.under[x] {
 			continue
 		}
 		fx := float64(x)

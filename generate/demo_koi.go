@@ -14,9 +14,7 @@ type koi struct {
 	much   float64 // how much of it is patched
 	row    float64 // where in the noise its pattern is
 	neon   bool
-	left   float64 // the box around it
-	right  float64
-	top    float64
+	top    float64 // the rows it is on
 	bottom float64
 }
 
@@ -33,36 +31,51 @@ func newKoi(s *sketch, x, y, heading, bend, size float64, colors []rgb) *koi {
 	sway := between(s.rnd, 0.5, 0.9) * pick(s.rnd, -1.0, 1.0)
 	angle, length := heading-bend/2, size/(koiJoints-1)
 	x, y = x+math.Cos(heading)*size*0.45, y+math.Sin(heading)*size*0.45
-	k.left, k.top, k.right, k.bottom = x, y, x, y
+	k.top, k.bottom = y, y
 	for i := range k.spine {
 		k.spine[i] = [2]float64{x, y}
-		k.left, k.right = min(k.left, x), max(k.right, x)
 		k.top, k.bottom = min(k.top, y), max(k.bottom, y)
 		t := float64(i) / (koiJoints - 1)
 		a := angle + bend*t + sway*t*t*math.Sin(t*4.2)
 		x, y = x-math.Cos(a)*length, y-math.Sin(a)*length
 	}
 	pad := k.fat * 3.2
-	k.left, k.right, k.top, k.bottom = k.left-pad, k.right+pad, k.top-pad, k.bottom+pad
+	k.top, k.bottom = k.top-pad, k.bottom+pad
 	return k
 }
 
 // locate gives where a point is on the fish: t from the nose (0) to the tail
 // (1), and the distance to the spine, negative on the one side.
 func (k *koi) locate(px, py float64) (t, d float64) {
-	best, bestT, side := math.Inf(1), 0.0, 1.0
-	for i := range koiJoints - 1 {
+	near, nearest := 0, math.Inf(1)
+	for i := range k.spine {
+		if d2 := sq(px-k.spine[i][0]) + sq(py-k.spine[i][1]); d2 < nearest {
+			near, nearest = i, d2
+		}
+	}
+	best, side := math.Inf(1), 1.0
+	for i := max(near-1, 0); i <= min(near, koiJoints-2); i++ { // the bones on both sides of the joint
 		a, b := &k.spine[i], &k.spine[i+1]
 		dx, dy := b[0]-a[0], b[1]-a[1]
 		qx, qy := px-a[0], py-a[1]
 		u := clamp((qx*dx+qy*dy)/(dx*dx+dy*dy), 0, 1)
-		ex, ey := qx-u*dx, qy-u*dy
-		if d2 := ex*ex + ey*ey; d2 < best {
-			best, bestT = d2, (float64(i)+u)/(koiJoints-1)
+		if d2 := sq(qx-u*dx) + sq(qy-u*dy); d2 < best {
+			best, t = d2, (float64(i)+u)/(koiJoints-1)
 			side = dx*qy - dy*qx
 		}
 	}
-	return bestT, math.Copysign(math.Sqrt(best), side)
+	return t, math.Copysign(math.Sqrt(best), side)
+}
+
+// extent gives the pixels of a row that are within reach of the spine.
+func (k *koi) extent(yy, reach float64) (from, to int) {
+	left, right := k.s.fw, 0.0
+	for _, j := range k.spine {
+		if math.Abs(j[1]-yy) < reach+k.size/koiJoints {
+			left, right = min(left, j[0]-reach), max(right, j[0]+reach)
+		}
+	}
+	return max(int(left), 0), min(int(right)+1, k.s.w)
 }
 
 // girth is half the width of the body at t.
@@ -80,7 +93,8 @@ func (k *koi) shadow(yy float64, water rgb, row []rgb) {
 		return
 	}
 	soft := k.fat * 0.7
-	for x := max(int(k.left+off), 0); x < min(int(k.right+off), len(row)); x++ {
+	from, to := k.extent(yy-off, k.fat*1.8)
+	for x := max(from+int(off*0.7), 0); x < min(to+int(off*0.7)+1, len(row)); x++ {
 		t, d := k.locate(float64(x)-off*0.7, yy-off)
 		dark := step(soft, -soft, math.Abs(d)-max(k.girth(min(t, 0.85)), k.fat*0.1))
 		row[x] = row[x].mix(water, 0.6*dark*step(1, 0.86, t))
@@ -92,10 +106,11 @@ func (k *koi) paint(yy float64, row []rgb) {
 	if yy < k.top || yy > k.bottom {
 		return
 	}
-	for x := max(int(k.left), 0); x < min(int(k.right), len(row)); x++ {
+	from, to := k.extent(yy, k.fat*2.4)
+	for x := from; x < to; x++ {
 		t, d := k.locate(float64(x), yy)
 		side := math.Abs(d)
-		if side > k.fat*3 {
+		if side > k.fat*2.4 {
 			continue
 		}
 		c := row[x]

@@ -32,6 +32,7 @@ func drawLighthouse(s *sketch) error {
 	far := newFarRange(s, t, horizon, between(s.rnd, 0.02, 0.05), 0.8)
 	tower := newLighthouse(s, t, rock, horizon)
 
+	bank := make([]float64, s.w)
 	air := func(yy float64, row []rgb) {
 		k.paint(yy, row)
 		if night != nil {
@@ -40,14 +41,14 @@ func drawLighthouse(s *sketch) error {
 		far.paint(s, k, yy, row)
 		rock.paint(s, k, yy, row)
 		tower.paint(yy, row)
-		s.fog(yy, horizon, t.sky[len(t.sky)-1], row)
+		s.fog(yy, horizon, t.sky[len(t.sky)-1], bank, row)
 	}
 	mirror := make([]rgb, s.w)
 	return s.rows(func(y int, row []rgb) {
 		if yy := float64(y); yy < horizon {
 			air(yy, row)
 		} else {
-			s.longExposure(yy, horizon, t, air, mirror, row)
+			s.longExposure(yy, horizon, t, air, bank, mirror, row)
 		}
 	})
 }
@@ -88,7 +89,7 @@ func newLighthouse(s *sketch, t tones, rock *ridge, horizon float64) *lighthouse
 		s: s, x: float64(summit), foot: rock.line[summit] + tall*0.03, top: rock.line[summit] - tall,
 		wide: tall * 0.095, bands: pick(s.rnd, 3.0, 4, 5),
 		paint1: white.mix(t.sky[len(t.sky)-1], 0.12), paint2: stripe.mix(t.sky[len(t.sky)-1], 0.18),
-		dark: t.near.mix(t.far, 0.15), lamp: hex(0xfff0c0).mix(t.glow, 0.3), power: 0.55,
+		dark: t.near.mix(t.far, 0.15), lamp: hex(0xfff0c0).mix(t.glow, 0.3), power: 0.75,
 	}
 	if s.dark() {
 		h.power = 1
@@ -123,7 +124,7 @@ func (h *lighthouse) beams(yy float64, row []rgb) {
 		if off > 3 || off < -3 {
 			continue
 		}
-		light := math.Exp(-off*off*1.3) * (0.50/(1+2.2*far) + 0.12) * h.power
+		light := math.Exp(-off*off*1.3) * (0.70/(1+2.0*far) + 0.14) * h.power
 		row[x] = row[x].screen(h.lamp, light)
 	}
 }
@@ -184,7 +185,7 @@ func (h *lighthouse) wall(up, u float64, part int) rgb {
 }
 
 // fog lies on the water and thins out above it.
-func (s *sketch) fog(yy, horizon float64, color rgb, row []rgb) {
+func (s *sketch) fog(yy, horizon float64, color rgb, bank []float64, row []rgb) {
 	up := (horizon - yy) / s.unit
 	k := math.Exp(-max(up, 0)*16) * 0.85
 	if s.look.mood == "mist" {
@@ -193,22 +194,26 @@ func (s *sketch) fog(yy, horizon float64, color rgb, row []rgb) {
 	if k < 0.01 {
 		return
 	}
+	s.sampled(bank, s.unit/8, func(x float64) float64 {
+		return clamp(k*(0.62+1.1*s.n.fbm(x/s.unit*2, up*9+40, 3)), 0, 0.9)
+	})
 	for x := range row {
-		v := s.n.fbm(float64(x)/s.unit*2, up*9+40, 3)
-		row[x] = row[x].mix(color, clamp(k*(0.62+1.1*v), 0, 0.9))
+		row[x] = row[x].mix(color, bank[x])
 	}
 }
 
 // longExposure fills a row of water smoothed by time: the reflection blurred
 // into bands.
-func (s *sketch) longExposure(yy, horizon float64, t tones, air func(float64, []rgb), mirror, row []rgb) {
+func (s *sketch) longExposure(yy, horizon float64, t tones, air func(float64, []rgb), bank []float64, mirror, row []rgb) {
 	down := (yy - horizon) / max(s.fh-horizon, 1)
 	depth := (yy - horizon) / s.unit
 	air(horizon-depth*s.unit*1.25-1, mirror)
 	base := t.sky[len(t.sky)-1].mix(t.sky[1], 0.25+0.6*down).mix(t.near, 0.10+0.18*down)
+	s.sampled(bank, s.unit/4, func(x float64) float64 {
+		return s.n.fbm(x/s.unit*0.9+7, depth*15/(0.35+depth*2), 3)
+	})
 	for x := range row {
-		fx := float64(x) / s.unit
-		band := s.n.fbm(fx*0.9+7, depth*15/(0.35+depth*2), 3)
+		band := bank[x]
 		c := base.mix(mirror[x], clamp(0.42-0.35*down+0.2*band, 0.05, 0.6))
 		row[x] = c.screen(t.glow, clamp(0.13*band+0.05, 0, 1))
 	}

@@ -1,6 +1,9 @@
 package generate
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // tones are the colours of a landscape in one light.
 type tones struct {
@@ -54,7 +57,7 @@ func (s *sketch) light(suiting ...string) tones {
 	}
 	t := pick(s.rnd, lights[s.look.mood]...)
 	first, second := s.tintPair()
-	t.sky = s.tinted(t.sky, first, 0.75)
+	t.sky = s.tinted(slices.Clone(t.sky), first, 0.75) // scenes change their own copy
 	t.far = s.tinted([]rgb{t.far}, first, 0.8)[0]
 	t.near = s.tinted([]rgb{t.near}, first, 0.8)[0]
 	t.glow = s.tinted([]rgb{t.glow}, second, 0.4)[0]

@@ -17,6 +17,8 @@ type wood struct {
 	ground []float64 // the line the trees stand on
 	fog    rgb
 	fade   float64
+	under  []float64 // the line below which nearer woods cover it
+	drift  []float64
 }
 
 // drawPines: rows of pines sinking into the mist.
@@ -65,14 +67,14 @@ func newWoods(s *sketch, t tones, horizon float64) []wood {
 		base := lerp(horizon+s.unit*0.10, s.fh*1.04, math.Pow(near, 1.1))
 		row := between(s.rnd, 0, 99)
 		w := wood{
-			color: shades.at(near), fog: air.mix(shades.at(near*0.5), 0.35),
+			drift: make([]float64, s.w), color: shades.at(near), fog: air.mix(shades.at(near*0.5), 0.35),
 			fade: s.unit * lerp(0.14, 0.32, near),
 			ground: s.columns(func(x float64) float64 {
 				return base + slope*(x-s.fw/2)*(1-near) - s.unit*0.10*s.n.line(x/s.unit*1.3+row, row, 3, 0.4)
 			}),
 		}
 		tall := s.unit * lerp(0.10, 0.40, math.Pow(near, 1.3))
-		gap := tall * lerp(0.17, 0.34, near)
+		gap := tall * lerp(0.16, 0.24, near)
 		for x := -tall * 0.2; x < s.fw+tall*0.2; x += gap * between(s.rnd, 0.35, 1.6) {
 			at := int(clamp(x, 0, s.fw-1))
 			h := tall * between(s.rnd, 0.5, 1.12)
@@ -83,6 +85,13 @@ func newWoods(s *sketch, t tones, horizon float64) []wood {
 		}
 		out[i] = w
 	}
+	lines := make([][]float64, count)
+	for i := range out {
+		lines[i] = out[i].ground
+	}
+	for i, line := range s.hidden(lines) {
+		out[i].under = line
+	}
 	return out
 }
 
@@ -92,18 +101,20 @@ func (w *wood) paint(s *sketch, k *sky, yy float64, row []rgb) {
 	for i := range w.trees {
 		w.trees[i].paint(s, yy, w.color, row)
 	}
+	s.sampled(w.drift, s.unit/5, func(x float64) float64 {
+		return 0.35 * s.n.fbm(x/s.unit*2.4+w.fade, yy/w.fade*1.2, 2)
+	})
 	for x := range row {
 		fx := float64(x)
 		up := (w.ground[x] - yy) / w.fade
-		if up > 1.4 {
+		if up > 1.4 || yy > w.under[x]+1 {
 			continue
 		}
 		if up < 0 {
 			row[x] = w.color.mix(w.fog, 0.75)
 		}
-		drift := 0.35 * s.n.fbm(fx/s.unit*2.4+w.fade, up*1.2, 2)
 		c := w.fog.screen(k.glow, 0.35*falloff(sq((fx-k.sunX)/(s.unit*0.6)))*k.power)
-		row[x] = row[x].mix(c, clamp(step(1.25, -0.15, up+drift)*0.86, 0, 1))
+		row[x] = row[x].mix(c, clamp(step(1.25, -0.15, up+w.drift[x])*0.86, 0, 1))
 	}
 }
 

@@ -37,14 +37,16 @@ func drawPlanet(s *sketch) error {
 	}
 	k := &sky{s: s, glow: g.air, sunX: g.x, power: 0.5}
 	nebula := gradient(space...)
-	angle := between(s.rnd, -0.9, 0.9)
+	angle, cloud := between(s.rnd, -0.9, 0.9), make([]float64, s.w)
 	return s.rows(func(y int, row []rgb) {
 		yy := float64(y)
-		for x := range row {
-			fx := float64(x)
+		s.sampled(cloud, s.unit/14, func(fx float64) float64 {
 			v := (fx/s.unit-s.fw/s.unit/2)*math.Sin(angle) + (yy/s.unit-s.fh/s.unit/2)*math.Cos(angle)
-			cloud := s.n.fbm(fx/s.unit*1.6+drift, yy/s.unit*1.6, 4)
-			row[x] = nebula.at(0.22 + 0.9*cloud*math.Exp(-v*v*3) + 0.30*math.Exp(-v*v*7))
+			gas := s.n.fbm(fx/s.unit*1.6+drift, yy/s.unit*1.6, 4)
+			return 0.22 + 0.9*gas*math.Exp(-v*v*3) + 0.30*math.Exp(-v*v*7)
+		})
+		for x := range row {
+			row[x] = nebula.at(cloud[x])
 		}
 		night.paint(yy, row)
 		g.ring(yy, row, false)

@@ -10,6 +10,8 @@ type pond struct {
 	drift float64
 	rings [][3]float64 // ripples: x, y and how far they have come
 	pads  []pad
+
+	deep, web, sheen []float64 // one row of each
 }
 
 // pad is a lily leaf.
@@ -60,6 +62,7 @@ func newPond(s *sketch) *pond {
 		colors = s.tinted(colors, second, 0.7)
 	}
 	p := &pond{s: s, water: gradient(colors...), light: colors[len(colors)-1].mix(hex(0xffffff), 0.55), drift: between(s.rnd, 0, 90)}
+	p.deep, p.web, p.sheen = make([]float64, s.w), make([]float64, s.w), make([]float64, s.w)
 	for range 1 + s.rnd.IntN(3) {
 		p.rings = append(p.rings, [3]float64{s.fw * s.rnd.Float64(), s.fh * s.rnd.Float64(), s.unit * between(s.rnd, 0.12, 0.3)})
 	}
@@ -128,36 +131,48 @@ func newSchool(s *sketch) []*koi {
 
 // paint fills a row with water: depth, and light broken on the ground.
 func (p *pond) paint(yy float64, row []rgb) {
-	u := p.s.unit
+	n, u := p.s.n, p.s.unit
+	p.s.sampled(p.deep, u/6, func(x float64) float64 { return n.fbm(x/u*1.3+p.drift, yy/u*1.3, 3) })
+	p.s.sampled(p.web, u/22, func(x float64) float64 {
+		deep := p.deep[int(clamp(x, 0, p.s.fw-1))]
+		wx, wy := x/u*4+1.6*deep, yy/u*4-1.6*deep
+		web := 1 - math.Abs(n.at(wx+p.drift, wy)+0.35*n.at(wx*2.1, wy*2.1+p.drift))
+		return math.Pow(web, 8)
+	})
 	for x := range row {
-		fx := float64(x)
-		deep := p.s.n.fbm(fx/u*1.3+p.drift, yy/u*1.3, 3)
-		slope := 0.5*(fx/p.s.fw) + 0.5*(yy/p.s.fh)
-		c := p.water.at(0.55 - 0.5*slope + 0.55*deep)
-		wx, wy := fx/u*4+1.6*deep, yy/u*4-1.6*deep
-		web := 1 - math.Abs(p.s.n.at(wx+p.drift, wy)+0.35*p.s.n.at(wx*2.1, wy*2.1+p.drift))
-		web *= web
-		web *= web
-		row[x] = c.screen(p.light, 0.16*web*web*(1.1-slope))
+		slope := 0.5*(float64(x)/p.s.fw) + 0.5*(yy/p.s.fh)
+		c := p.water.at(0.55 - 0.5*slope + 0.55*p.deep[x])
+		row[x] = c.screen(p.light, 0.16*p.web[x]*(1.1-slope))
 	}
 }
 
 // surface adds the ripples' light and the sheen of the sky.
 func (p *pond) surface(yy float64, row []rgb) {
 	u := p.s.unit
+	p.s.sampled(p.sheen, u/6, func(x float64) float64 {
+		return 0.13 * step(0.1, 0.6, p.s.n.fbm(x/u*1.1-p.drift, yy/u*2.6+x/u*0.9, 2))
+	})
+	for _, ring := range p.rings {
+		p.ripple(yy, ring)
+	}
 	for x := range row {
-		fx := float64(x)
-		shine := 0.0
-		for _, ring := range p.rings {
-			d := math.Hypot(fx-ring[0], yy-ring[1])
-			if d > ring[2]*1.3 {
-				continue
-			}
-			wave := math.Sin(d / u * 150 * (0.25 / (0.1 + ring[2]/u)))
-			shine += max(wave, 0) * max(wave, 0) * math.Exp(-sq((d-ring[2]*0.75)/(ring[2]*0.32))) * 0.20
-		}
-		sheen := step(0.1, 0.6, p.s.n.fbm(fx/u*1.1-p.drift, yy/u*2.6+fx/u*0.9, 2)) * 0.13
-		row[x] = row[x].screen(p.light, shine+sheen)
+		row[x] = row[x].screen(p.light, p.sheen[x])
+	}
+}
+
+// ripple adds the light of one ring of ripples to the sheen.
+func (p *pond) ripple(yy float64, ring [3]float64) {
+	reach := ring[2] * 1.4
+	if math.Abs(yy-ring[1]) > reach {
+		return
+	}
+	tight := 37.5 / (p.s.unit*0.1 + ring[2])
+	from, to := p.s.span(ring[0], reach)
+	for x := from; x < to; x++ {
+		d := math.Hypot(float64(x)-ring[0], yy-ring[1])
+		wave := max(math.Sin(d*tight), 0)
+		fade := math.Exp(-sq((d-ring[2]*0.75)/(ring[2]*0.32))) * step(reach, reach*0.85, d)
+		p.sheen[x] += 0.20 * wave * wave * fade
 	}
 }
 

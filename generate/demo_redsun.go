@@ -8,6 +8,7 @@ type inkWave struct {
 	wash  *ramp // from the crest down
 	tall  float64
 	row   float64
+	under []float64 // the line below which nearer waves cover it
 }
 
 // drawRedSun: a printed sun over waves of ink, on fibrous paper.
@@ -23,15 +24,14 @@ func drawRedSun(s *sketch) error {
 	swells := newInkWaves(s, paper, waves, horizon)
 	bars := newCloudBars(s, horizon, sun)
 	ink := waves[len(waves)-1].scale(0.55)
+	sheet := newPaper(s, paper)
 
 	return s.rows(func(y int, row []rgb) {
 		yy := float64(y)
-		for x := range row {
-			row[x] = s.paper(paper, float64(x), yy)
-		}
+		sheet.paint(yy, row)
 		s.printSun(sun, sunWash, yy, row)
 		for i := range bars {
-			bars[i].paint(s, paper, yy, row)
+			bars[i].paint(s, paper.mix(hex(0xfffaf0), 0.45), yy, row)
 		}
 		for i := range swells {
 			swells[i].paint(s, ink, yy, row)
@@ -59,13 +59,6 @@ func (s *sketch) woodblock() []rgb {
 		copy(colors[3:], s.tinted(colors[3:], second, 0.8))
 	}
 	return colors
-}
-
-// paper is the sheet's colour at a point: long fibres and slow stains.
-func (s *sketch) paper(c rgb, x, y float64) rgb {
-	fibre := s.n.at(x/s.unit*7, y/s.unit*120) + 0.6*s.n.at(x/s.unit*40, y/s.unit*260)
-	stain := s.n.at(x/s.unit*1.7+30, y/s.unit*1.7)
-	return c.scale(1 + 0.016*fibre + 0.022*stain)
 }
 
 // printSun covers the row with the sun, printed unevenly.
@@ -112,7 +105,7 @@ func (b *cloudBar) paint(s *sketch, c rgb, yy float64, row []rgb) {
 	for x := from; x < to; x++ {
 		dx := max(math.Abs(float64(x)-b.x)-b.half, 0)
 		cover := clamp(b.r-math.Hypot(dx, dy)+0.5, 0, 1)
-		row[x] = row[x].mix(s.paper(c, float64(x), yy).scale(1.015), cover)
+		row[x] = row[x].mix(c, cover)
 	}
 }
 
@@ -134,6 +127,13 @@ func newInkWaves(s *sketch, paper rgb, inks []rgb, horizon float64) []inkWave {
 			tall: s.unit * lerp(0.16, 0.30, near), row: row,
 		}
 	}
+	lines := make([][]float64, count)
+	for i := range out {
+		lines[i] = out[i].crest
+	}
+	for i, line := range s.hidden(lines) {
+		out[i].under = line
+	}
 	return out
 }
 
@@ -143,7 +143,7 @@ func (w *inkWave) paint(s *sketch, ink rgb, yy float64, row []rgb) {
 	line := max(s.unit/520, 0.7)
 	for x := range row {
 		depth := yy - w.crest[x] + 0.5
-		if depth <= 0 {
+		if depth <= 0 || yy > w.under[x] {
 			continue
 		}
 		fx := float64(x)

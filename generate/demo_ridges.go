@@ -10,6 +10,9 @@ type ridge struct {
 	fade  float64 // how far below the crest, in pixels
 	row   float64 // where in the noise it is
 	near  float64 // 0 the farthest, 1 the nearest
+
+	// hidden is the line below which nearer ridges cover it; nil: none do.
+	hidden []float64
 }
 
 // drawRidges: mountains behind mountains, each paler than the one before it,
@@ -74,6 +77,13 @@ func newRidges(s *sketch, t tones, horizon float64) []ridge {
 			row:   row, near: near,
 		}
 	}
+	lines := make([][]float64, count)
+	for i := range out {
+		lines[i] = out[i].line
+	}
+	for i, line := range s.hidden(lines) {
+		out[i].hidden = line
+	}
 	return out
 }
 
@@ -82,7 +92,7 @@ func newRidges(s *sketch, t tones, horizon float64) []ridge {
 func (r *ridge) paint(s *sketch, k *sky, yy float64, row []rgb) {
 	for x := range row {
 		depth := yy - r.line[x] + 0.5
-		if depth <= 0 {
+		if depth <= 0 || r.hidden != nil && yy > r.hidden[x] {
 			continue
 		}
 		fx := float64(x)

@@ -15,6 +15,7 @@ type sky struct {
 	power   float64 // how strong it is, 0 to 1
 	clouds  float64 // how much of the sky is streaked, 0 to 1
 	drift   float64 // where in the noise the clouds are
+	streaks []float64
 }
 
 func newSky(s *sketch, t tones, horizon float64) *sky {
@@ -22,7 +23,7 @@ func newSky(s *sketch, t tones, horizon float64) *sky {
 		s: s, ramp: gradient(t.sky...), horizon: horizon, glow: t.glow,
 		sunX: s.fw * between(s.rnd, 0.18, 0.82), sunY: horizon,
 		spread: s.unit * 0.45, power: 0.6,
-		drift: between(s.rnd, 0, 200),
+		drift: between(s.rnd, 0, 200), streaks: make([]float64, s.w),
 	}
 }
 
@@ -32,11 +33,14 @@ func (k *sky) paint(yy float64, row []rgb) {
 	base := k.ramp.at(yy / max(k.horizon, 1))
 	dy := (yy - k.sunY) / k.spread
 	dy *= dy
+	if k.clouds > 0 {
+		k.sampleClouds(yy)
+	}
 	for x := range row {
 		dx := (float64(x) - k.sunX) / (k.spread * 1.25)
 		c := base.screen(k.glow, k.power*falloff(dx*dx+dy))
 		if k.clouds > 0 {
-			c = k.cloud(c, float64(x), yy)
+			c = c.mix(c.screen(k.glow, 0.55), k.streaks[x])
 		}
 		row[x] = c
 	}
@@ -45,13 +49,16 @@ func (k *sky) paint(yy float64, row []rgb) {
 // falloff is a glow by the square of the distance: bright core, long skirt.
 func falloff(d2 float64) float64 { return 1 / (1 + 3*d2 + 2.5*d2*d2) }
 
-// cloud streaks the sky: long and thin near the horizon, as clouds look.
-func (k *sky) cloud(c rgb, x, y float64) rgb {
+// sampleClouds works out the streaks of a row: long and thin near the
+// horizon, as clouds look.
+func (k *sky) sampleClouds(yy float64) {
 	u := k.s.unit
-	depth := clamp((k.horizon-y)/u, 0, 3)
-	v := k.s.n.fbm(x/u*1.1+k.drift, (y/u)*(7-2.2*min(depth, 2))+k.drift, 4)
-	a := step(0.02, 0.5, v) * k.clouds * step(0, 0.12, depth)
-	return c.mix(c.screen(k.glow, 0.55), a)
+	depth := clamp((k.horizon-yy)/u, 0, 2)
+	v := yy/u*(7-2.2*depth) + k.drift
+	low := k.clouds * step(0, 0.12, depth)
+	k.s.sampled(k.streaks, u/9, func(x float64) float64 {
+		return step(0.02, 0.5, k.s.n.fbm(x/u*1.1+k.drift, v, 4)) * low
+	})
 }
 
 // stars are points of light above a line, more where the sky is dark.
@@ -121,7 +128,11 @@ func (d *disc) paint(yy float64, row []rgb) {
 		if cover == 0 {
 			continue
 		}
-		row[x] = row[x].mix(d.shade(dx/d.r, dy/d.r, dist/d.r), cover)
+		c := d.shade(dx/d.r, dy/d.r, dist/d.r)
+		if d.maria == 0 { // a sun is never darker than its sky
+			c = rgb{max(c.r, row[x].r), max(c.g, row[x].g), max(c.b, row[x].b)}
+		}
+		row[x] = row[x].mix(c, cover)
 	}
 }
 
