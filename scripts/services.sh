@@ -3,8 +3,7 @@
 # What runs in the background is a process group of its own (set -m): Ctrl-C reaches only the script, which then stops
 # the others in order, with all their children.
 
-work=''      # the temporary folder that holds every file of this run
-services=()  # process groups of the servers, in the order of their start
+work=''        # the temporary folder that holds every file of this run
 command_pid='' # process group of the command that runs now
 
 # make_work_folder also moves TMPDIR, so that what a killed test leaves is removed with the rest.
@@ -37,7 +36,6 @@ serve() {
 	"$@" </dev/null >"$log" 2>&1 &
 	set +m
 	server_pid=$!
-	services+=("$server_pid")
 }
 
 alive() { kill -0 -- "$1" 2>/dev/null; }
@@ -52,12 +50,12 @@ stop_group() {
 }
 
 clean_up() {
-	local status=$? i
+	local status=$? pid
 	trap '' HUP INT TERM
 	trap - EXIT
 	[[ -z $command_pid ]] || stop_group TERM "$command_pid"
-	for ((i = ${#services[@]} - 1; i >= 0; i--)); do
-		stop_group INT "${services[i]}" # for PostgreSQL a fast shutdown
+	for pid in $(jobs -p); do
+		stop_group INT "$pid" # for PostgreSQL a fast shutdown
 	done
 	allow_system_cluster
 	if [[ -n $work ]]; then
