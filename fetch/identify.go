@@ -45,7 +45,3 @@ func (l Limits) withDefaults() Limits {
 func Identify(r io.ReaderAt, size int64, lim Limits) (Image, error) {
 	return identify(r, size, lim.withDefaults())
 }
-
-func identify(r io.ReaderAt, size int64, lim Limits) (Image, error) {
-	return Image{}, final(NotImage, "")
-}

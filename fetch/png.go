@@ -1,0 +1,252 @@
+package fetch
+
+import (
+	"bytes"
+	"compress/zlib"
+	"hash/crc32"
+	"io"
+	"slices"
+	"sync"
+)
+
+// maxTexts bounds how often the inflater is started for one file.
+const maxTexts = 1000
+
+// pngWalk is what the chunks so far have said.
+type pngWalk struct {
+	*file
+	img           Image
+	colour        byte
+	palette, data bool // PLTE and IDAT have come
+	animated      bool // acTL has come before the data
+}
+
+// walkPNG checks every chunk of a PNG or APNG up to IEND. What follows IEND is no part of the
+// picture and does no harm. A wrong CRC in a chunk that decoders may skip is let pass: such files
+// are shown everywhere, and came from the source that way.
+func walkPNG(f *file) (Image, error) {
+	w := &pngWalk{file: f, img: Image{MIME: "image/png", Ext: ".png"}}
+	for off := int64(len(pngSignature)); ; {
+		head, err := w.bytes(off, 8)
+		if err != nil {
+			return Image{}, err
+		}
+		size, kind := int64(be32(head)), string(head[4:])
+		if size > 1<<31-1 || !isChunkName(kind) {
+			return Image{}, bad(off, "no PNG chunk")
+		}
+		if size+12 > w.size-off {
+			return Image{}, w.cut(off)
+		}
+		if w.img.Width == 0 && kind != "IHDR" {
+			return Image{}, bad(off, "a PNG without IHDR")
+		}
+		if err := w.checksum(off, size, kind); err != nil {
+			return Image{}, err
+		}
+		if err := w.chunk(kind, off+8, size); err != nil {
+			return Image{}, err
+		}
+		off += size + 12
+		if kind == "IEND" {
+			if !w.data {
+				return Image{}, bad(off, "a PNG without IDAT")
+			}
+			return w.img, nil
+		}
+	}
+}
+
+func isChunkName(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
+}
+
+// checksum compares the CRC over kind and data with the one that follows them.
+func (w *pngWalk) checksum(off, size int64, kind string) error {
+	critical := kind[0]&0x20 == 0 || slices.Contains([]string{"acTL", "fcTL", "fdAT"}, kind)
+	if !critical {
+		return nil
+	}
+	sum := uint32(0)
+	for at, end := off+4, off+8+size; at < end; {
+		b, err := w.some(at)
+		if err != nil {
+			return err
+		}
+		b = b[:min(int64(len(b)), end-at)]
+		sum = crc32.Update(sum, crc32.IEEETable, b)
+		at += int64(len(b))
+	}
+	want, err := w.bytes(off+8+size, 4)
+	if err != nil {
+		return err
+	}
+	if be32(want) != sum {
+		return bad(off, "chunk %s has a wrong checksum", kind)
+	}
+	return nil
+}
+
+// chunk looks into the chunks that say something about size or hide something large.
+func (w *pngWalk) chunk(kind string, at, size int64) error {
+	switch kind {
+	case "IHDR":
+		return w.header(at, size)
+	case "PLTE":
+		w.palette = true
+	case "IDAT":
+		return w.imageData(at, size)
+	case "acTL":
+		w.animated = !w.data
+	case "fcTL":
+		return w.frameControl(at, size)
+	case "iCCP":
+		return w.colourProfile(at, size)
+	case "zTXt", "iTXt":
+		return w.compressedText(kind, at, size)
+	}
+	return nil
+}
+
+func (w *pngWalk) header(at, size int64) error {
+	if size != 13 || w.img.Width != 0 {
+		return bad(at, "a wrong IHDR")
+	}
+	b, err := w.bytes(at, 13)
+	if err != nil {
+		return err
+	}
+	width, height := be32(b), be32(b[4:])
+	depths := map[byte][]byte{0: {1, 2, 4, 8, 16}, 2: {8, 16}, 3: {1, 2, 4, 8}, 4: {8, 16}, 6: {8, 16}}
+	if !slices.Contains(depths[b[9]], b[8]) || b[10] != 0 || b[11] != 0 || b[12] > 1 {
+		return bad(at, "IHDR says what no PNG is")
+	}
+	if width > 1<<31-1 || height > 1<<31-1 {
+		return bad(at, "IHDR has a wrong size")
+	}
+	w.colour, w.img.Width, w.img.Height = b[9], int(width), int(height)
+	return w.shape(w.img.Width, w.img.Height)
+}
+
+func (w *pngWalk) imageData(at, size int64) error {
+	if w.colour == 3 && !w.palette {
+		return bad(at, "a palette picture without palette")
+	}
+	if !w.data && size >= 2 {
+		b, err := w.bytes(at, 2)
+		if err != nil {
+			return err
+		}
+		if b[0]&0x0f != 8 || be16(b)%31 != 0 {
+			return bad(at, "IDAT is not compressed data")
+		}
+	}
+	w.data = w.data || size > 0
+	return nil
+}
+
+func (w *pngWalk) frameControl(at, size int64) error {
+	if !w.animated {
+		return nil // decoders skip it then
+	}
+	if size != 26 {
+		return bad(at, "a wrong fcTL")
+	}
+	b, err := w.bytes(at, 26)
+	if err != nil {
+		return err
+	}
+	width, height, x, y := int64(be32(b[4:])), int64(be32(b[8:])), int64(be32(b[12:])), int64(be32(b[16:]))
+	if x+width > int64(w.img.Width) || y+height > int64(w.img.Height) {
+		return bad(at, "a frame outside the picture")
+	}
+	return w.frame(int(width), int(height))
+}
+
+// colourProfile inflates an ICC profile, to count it.
+func (w *pngWalk) colourProfile(at, size int64) error {
+	skip, err := w.past(at, size, 1)
+	if err != nil || skip < 0 {
+		return err
+	}
+	n := w.inflated(at+skip+1, size-skip-1, w.lim.Profile)
+	return w.profile(n)
+}
+
+// compressedText inflates a text, to count it.
+func (w *pngWalk) compressedText(kind string, at, size int64) error {
+	skip, err := w.past(at, size, 1) // the keyword
+	if err != nil || skip < 0 {
+		return err
+	}
+	if kind == "iTXt" {
+		if size-skip < 2 {
+			return nil
+		}
+		flag, err := w.bytes(at+skip, 1)
+		if err != nil || flag[0] != 1 {
+			return err
+		}
+		texts, err := w.past(at+skip+2, size-skip-2, 2) // language and translated keyword
+		if err != nil || texts < 0 {
+			return err
+		}
+		skip += 1 + texts
+	}
+	if w.texts++; w.texts > maxTexts {
+		return tooLarge("more than %d compressed texts", maxTexts)
+	}
+	w.text += w.inflated(at+skip+1, size-skip-1, w.lim.Text-w.text)
+	if w.text > w.lim.Text {
+		return tooLarge("text of more than %d bytes, inflated", w.lim.Text)
+	}
+	return nil
+}
+
+// past gives the offset behind the count-th zero byte, -1 when there is none. Keywords are short:
+// what does not end soon is left to whoever reads it.
+func (w *pngWalk) past(at, size int64, count int) (int64, error) {
+	b, err := w.bytes(at, int(min(size, 512)))
+	if err != nil {
+		return 0, err
+	}
+	skip := 0
+	for range count {
+		i := bytes.IndexByte(b[skip:], 0)
+		if i < 0 {
+			return -1, nil
+		}
+		skip += i + 1
+	}
+	return int64(skip), nil
+}
+
+var inflaters sync.Pool // of io.ReadCloser by zlib
+
+// inflated counts the bytes that come out of compressed data, up to one more than limit. Damage
+// ends the count: decoders skip such a chunk.
+func (w *pngWalk) inflated(at, size, limit int64) int64 {
+	if size <= 0 {
+		return 0
+	}
+	src := io.NewSectionReader(w.r, at, size)
+	z, ok := inflaters.Get().(io.ReadCloser)
+	if ok {
+		if z.(zlib.Resetter).Reset(src, nil) != nil {
+			return 0
+		}
+	} else {
+		var err error
+		if z, err = zlib.NewReader(src); err != nil {
+			return 0
+		}
+	}
+	defer inflaters.Put(z)
+	n, _ := io.CopyN(io.Discard, z, limit+1)
+	return n
+}
