@@ -27,9 +27,9 @@ type Kind struct {
 	// Failed settles a job whose handler panicked. Default: it is retried
 	// after 30 s · 2^n, and discarded after five attempts.
 	Failed func(ctx context.Context, job records.Job, err error) records.Settlement
-	// Lost cleans up after a job that had ended when its claim turned out to
-	// be lost. Default: nothing.
-	Lost func(ctx context.Context, s records.Settlement)
+	// After is called when a settlement stands, or when it turned out that the
+	// claim was lost and nothing was changed. Default: nothing.
+	After func(ctx context.Context, s records.Settlement, lost bool)
 }
 
 // Config is what a worker needs. Zero durations mean the defaults.

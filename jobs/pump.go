@@ -165,15 +165,15 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 			}
 		case errors.Is(err, records.ErrLeaseLost):
 			p.log(s.Job).Warn("a job ended after its claim was lost; nothing was changed")
-			if p.kind.Lost != nil {
-				p.kind.Lost(context.WithoutCancel(ctx), s)
-			}
 		default:
 			p.log(s.Job).Error("a job could not be settled", "err", err)
 			if tries[f]++; ctx.Err() == nil && (tries[f] < settleTries || p.w.DB.Ping(ctx) != nil) {
 				left = append(left, s)
 				continue
 			}
+		}
+		if p.kind.After != nil && (errs[i] == nil || errors.Is(errs[i], records.ErrLeaseLost)) {
+			p.kind.After(context.WithoutCancel(ctx), s, errs[i] != nil)
 		}
 		delete(tries, f)
 		p.mu.Lock()

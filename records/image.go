@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -122,4 +123,29 @@ func (db *DB) ImageWork(ctx context.Context, id string) (*ImageWork, error) {
 		return nil, fmt.Errorf("read image %s: %w", id, err)
 	}
 	return &w, nil
+}
+
+// Int is a whole number among the params.
+func (p Params) Int(name string) (int64, bool) {
+	switch v := p[name].(type) {
+	case float64: // as JSON gives it
+		return int64(v), v == float64(int64(v))
+	case int64:
+		return v, true
+	}
+	return 0, false
+}
+
+// With is a copy of the params with one set; an empty value leaves them as
+// they are.
+func (p Params) With(name string, value any) Params {
+	if value == "" || value == int64(0) {
+		return p
+	}
+	q := maps.Clone(p)
+	if q == nil {
+		q = Params{}
+	}
+	q[name] = value
+	return q
 }
