@@ -137,9 +137,7 @@ type Tile struct {
 	TrashedAt     time.Time
 	// Width and Height are those of the image or, until then, those asked for; 0 is a square.
 	Width, Height int
-	// Fresh: archived just now, with the page open; it develops.
-	Fresh    bool
-	Favorite bool
+	Favorite      bool
 }
 
 // Reason is a stable code with what its sentence can name.
@@ -201,9 +199,8 @@ type TrashView struct {
 // SettingsView is the page "settings".
 type SettingsView struct {
 	Layout
-	// Language and Theme are as chosen; empty follows the browser and the system.
+	// Language is as chosen; empty follows the browser. The theme chosen is the layout's.
 	Language string
-	Theme    string
 	Errors   []FieldError // fields: current_password, new_password, name, scopes
 	Keys     []APIKey
 	// NewKey is a key just made, shown this once.
