@@ -19,11 +19,14 @@ func drawAurora(s *sketch) error {
 	s.look.tints = nil // the colour words are for the light, not the night
 	t := s.light("night")
 	s.look.tints = tints
+	for i, c := range t.sky {
+		t.sky[i] = c.scale(0.72)
+	}
 	t.sky[len(t.sky)-1] = t.sky[1].mix(t.sky[2], 0.6) // the land swallows the last light
 	colors := gradient(s.palette(
-		[]rgb{hex(0xb8ffd8), hex(0x3df0a0), hex(0x1fb59a), hex(0x5a58c8), hex(0x7a2f9c)},
-		[]rgb{hex(0xd6ffe2), hex(0x52f0b8), hex(0x2aa5d0), hex(0x4050c0), hex(0x3c2a88)},
-		[]rgb{hex(0xe8ffd0), hex(0x7ef58a), hex(0x30b890), hex(0xb0408c), hex(0x70206a)},
+		[]rgb{rgbOf(0x7dffb4), rgbOf(0x22e884), rgbOf(0x10b487), rgbOf(0x4f49c8), rgbOf(0x8a2fb0)},
+		[]rgb{rgbOf(0x9affd0), rgbOf(0x30ecae), rgbOf(0x18a0d4), rgbOf(0x3f48cc), rgbOf(0x4a2a9c)},
+		[]rgb{rgbOf(0xc4ff9a), rgbOf(0x5cf06e), rgbOf(0x1fb886), rgbOf(0xc0388c), rgbOf(0x7a1e70)},
 	)...)
 	shore := s.fh * between(s.rnd, 0.62, 0.74)
 	k := newSky(s, t, shore)

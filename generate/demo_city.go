@@ -25,14 +25,14 @@ func drawCity(s *sketch) error {
 	horizon := s.fh * between(s.rnd, 0.62, 0.8)
 	k := newSky(s, t, horizon)
 	k.power, k.clouds = 0.45, between(s.rnd, 0, 0.4)
-	moon := &disc{s: s, x: k.sunX, y: s.fh * between(s.rnd, 0.12, 0.28), r: s.unit * between(s.rnd, 0.05, 0.09), color: t.glow.mix(hex(0xffffff), 0.4), maria: 0.8, spot: between(s.rnd, 0, 99)}
+	moon := &disc{s: s, x: k.sunX, y: s.fh * between(s.rnd, 0.12, 0.28), r: s.unit * between(s.rnd, 0.05, 0.09), color: t.glow.mix(rgbOf(0xffffff), 0.4), maria: 0.8, spot: between(s.rnd, 0, 99)}
 	var night *stars
 	if s.dark() {
 		night, k.sunY = newStars(s, horizon), moon.y
 	}
-	warm := s.palette([]rgb{hex(0xffd98a), hex(0xffb45e), hex(0xfff0c8), hex(0xa8d0e8)})
+	warm := s.palette([]rgb{rgbOf(0xffd98a), rgbOf(0xffb45e), rgbOf(0xfff0c8), rgbOf(0xa8d0e8)})
 	if s.look.mood == "neon" {
-		warm = s.palette([]rgb{hex(0xff5fd0), hex(0x4ff0ff), hex(0xffd98a), hex(0xa070ff)})
+		warm = s.palette([]rgb{rgbOf(0xff5fd0), rgbOf(0x4ff0ff), rgbOf(0xffd98a), rgbOf(0xa070ff)})
 	}
 	blocks := newBlocks(s, t, horizon)
 	return s.rows(func(y int, row []rgb) {

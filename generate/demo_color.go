@@ -5,8 +5,8 @@ import "math"
 // rgb is a colour with its parts from 0 to 1, gamma encoded as on a screen.
 type rgb struct{ r, g, b float64 }
 
-// hex makes a colour from 0xRRGGBB.
-func hex(v uint32) rgb {
+// rgbOf makes a colour from 0xRRGGBB.
+func rgbOf(v uint32) rgb {
 	return rgb{float64(v>>16&255) / 255, float64(v>>8&255) / 255, float64(v&255) / 255}
 }
 

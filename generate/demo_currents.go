@@ -46,20 +46,20 @@ func drawCurrents(s *sketch) error {
 }
 
 func (s *sketch) inkAndPaper() (rgb, []rgb) {
-	bone, night := hex(0xece3d3), hex(0x0d1b26)
+	bone, night := rgbOf(0xece3d3), rgbOf(0x0d1b26)
 	type choice struct {
 		paper rgb
 		inks  []rgb
 	}
 	light := []choice{
-		{bone, []rgb{hex(0x3a2fb0), hex(0x6a4fc4), hex(0xc0587a), hex(0xd98a8a)}},
-		{hex(0xefe8da), []rgb{hex(0x14323e), hex(0x1f6470), hex(0x4f9a94), hex(0xd07a48)}},
-		{hex(0xf0e9de), []rgb{hex(0x1c1c22), hex(0x45434c), hex(0x8a8078), hex(0xb5433a)}},
+		{bone, []rgb{rgbOf(0x3a2fb0), rgbOf(0x6a4fc4), rgbOf(0xc0587a), rgbOf(0xd98a8a)}},
+		{rgbOf(0xefe8da), []rgb{rgbOf(0x14323e), rgbOf(0x1f6470), rgbOf(0x4f9a94), rgbOf(0xd07a48)}},
+		{rgbOf(0xf0e9de), []rgb{rgbOf(0x1c1c22), rgbOf(0x45434c), rgbOf(0x8a8078), rgbOf(0xb5433a)}},
 	}
 	dark := []choice{
-		{night, []rgb{hex(0x2a6fb0), hex(0x4fb0b8), hex(0xf0dcae), hex(0xe8683a)}},
-		{hex(0x150f22), []rgb{hex(0x5a3fd0), hex(0xb04fc8), hex(0xff8fa8), hex(0xffd9a0)}},
-		{hex(0x0a1614), []rgb{hex(0x1f7a60), hex(0x66c090), hex(0xe0e8b0), hex(0xf0b050)}},
+		{night, []rgb{rgbOf(0x2a6fb0), rgbOf(0x4fb0b8), rgbOf(0xf0dcae), rgbOf(0xe8683a)}},
+		{rgbOf(0x150f22), []rgb{rgbOf(0x5a3fd0), rgbOf(0xb04fc8), rgbOf(0xff8fa8), rgbOf(0xffd9a0)}},
+		{rgbOf(0x0a1614), []rgb{rgbOf(0x1f7a60), rgbOf(0x66c090), rgbOf(0xe0e8b0), rgbOf(0xf0b050)}},
 	}
 	group := pick(s.rnd, light, light, dark)
 	switch s.look.mood {

@@ -20,7 +20,7 @@ func drawDunes(s *sketch) error {
 	horizon := s.fh * between(s.rnd, 0.34, 0.5)
 	k := newSky(s, t, horizon+s.unit*0.04)
 	k.power, k.clouds = 0.5, pick(s.rnd, 0, 0, 0.25)
-	sun := &disc{s: s, x: k.sunX, y: horizon - s.unit*between(s.rnd, 0.06, 0.24), r: s.unit * between(s.rnd, 0.045, 0.085), color: t.glow.mix(hex(0xffffff), 0.45)}
+	sun := &disc{s: s, x: k.sunX, y: horizon - s.unit*between(s.rnd, 0.06, 0.24), r: s.unit * between(s.rnd, 0.045, 0.085), color: t.glow.mix(rgbOf(0xffffff), 0.45)}
 	k.sunY = sun.y
 	var night *stars
 	if s.dark() {
@@ -42,16 +42,16 @@ func drawDunes(s *sketch) error {
 }
 
 func newDunes(s *sketch, t tones, horizon float64) []dune {
-	sand, shadow := hex(0xe59a55), hex(0x5b2c3c)
+	sand, shadow := rgbOf(0xe59a55), rgbOf(0x5b2c3c)
 	switch s.look.mood {
 	case "night", "neon":
 		sand, shadow = t.far.mix(t.glow, 0.22), t.near
 	case "day":
-		sand, shadow = hex(0xf0cb8e), hex(0xa9714f)
+		sand, shadow = rgbOf(0xf0cb8e), rgbOf(0xa9714f)
 	case "mist":
-		sand, shadow = hex(0xdcc7a8), hex(0x93827c)
+		sand, shadow = rgbOf(0xdcc7a8), rgbOf(0x93827c)
 	case "dawn":
-		sand, shadow = hex(0xe8ab80), hex(0x694a64)
+		sand, shadow = rgbOf(0xe8ab80), rgbOf(0x694a64)
 	}
 	first, second := s.tintPair()
 	sand, shadow = s.tinted([]rgb{sand}, first, 0.8)[0], s.tinted([]rgb{shadow}, second, 0.7)[0]

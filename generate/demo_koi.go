@@ -168,7 +168,7 @@ func (k *koi) skin(t, d float64) rgb {
 	scales := math.Sin(t*150)*math.Sin(u*7+math.Floor(t*24)*math.Pi) + 0.5*n.at(t*60, u*6)
 	c = c.scale(1.04 - 0.34*u*u - 0.10*u + 0.02*scales*step(0.14, 0.24, t))
 	c = c.mix(k.spots, 0.16*math.Exp(-u*u*220)*step(0.2, 0.3, t)) // the ridge of the back
-	c = c.screen(hex(0xffffff), 0.22*math.Exp(-sq(u+0.32)*16)*step(0.02, 0.12, t)*step(0.8, 0.5, t))
+	c = c.screen(rgbOf(0xffffff), 0.22*math.Exp(-sq(u+0.32)*16)*step(0.02, 0.12, t)*step(0.8, 0.5, t))
 	eye := sq((t-0.075)*k.size) + sq((math.Abs(u)-0.74)*w)
-	return c.mix(hex(0x14110f), step(1.6, 0.7, math.Sqrt(eye)/(k.fat*0.1)))
+	return c.mix(rgbOf(0x14110f), step(1.6, 0.7, math.Sqrt(eye)/(k.fat*0.1)))
 }

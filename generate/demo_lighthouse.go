@@ -77,11 +77,11 @@ func newLighthouse(s *sketch, t tones, rock *ridge, horizon float64) *lighthouse
 		}
 	}
 	tall := min(s.unit*between(s.rnd, 0.30, 0.40), rock.line[summit]*0.62)
-	stripe := pick(s.rnd, hex(0xb4493f), hex(0xb4493f), hex(0x2c4a68), hex(0x3b3b40))
+	stripe := pick(s.rnd, rgbOf(0xb4493f), rgbOf(0xb4493f), rgbOf(0x2c4a68), rgbOf(0x3b3b40))
 	if first, _ := s.tintPair(); first != nil {
-		stripe = first.apply(hex(0xb4493f), 1)
+		stripe = first.apply(rgbOf(0xb4493f), 1)
 	}
-	white := hex(0xf2efe8)
+	white := rgbOf(0xf2efe8)
 	if s.dark() {
 		white, stripe = white.mix(t.far, 0.55), stripe.mix(t.near, 0.5)
 	}
@@ -89,7 +89,7 @@ func newLighthouse(s *sketch, t tones, rock *ridge, horizon float64) *lighthouse
 		s: s, x: float64(summit), foot: rock.line[summit] + tall*0.03, top: rock.line[summit] - tall,
 		wide: tall * 0.095, bands: pick(s.rnd, 3.0, 4, 5),
 		paint1: white.mix(t.sky[len(t.sky)-1], 0.12), paint2: stripe.mix(t.sky[len(t.sky)-1], 0.18),
-		dark: t.near.mix(t.far, 0.15), lamp: hex(0xfff0c0).mix(t.glow, 0.3), power: 0.75,
+		dark: t.near.mix(t.far, 0.15), lamp: rgbOf(0xfff0c0).mix(t.glow, 0.3), power: 0.75,
 	}
 	if s.dark() {
 		h.power = 1

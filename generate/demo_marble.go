@@ -6,10 +6,10 @@ import "math"
 func drawMarble(s *sketch) error {
 	s.vignette, s.grain = 0.08, 2.6
 	inks := s.palette(
-		[]rgb{hex(0x123f4a), hex(0x1f7a7a), hex(0xe9dcc0), hex(0xe0a45a), hex(0xc2502c)},
-		[]rgb{hex(0x1a2448), hex(0x3f5f9a), hex(0xf0e6d6), hex(0xd8a0a0), hex(0x8a2f4a)},
-		[]rgb{hex(0x14241e), hex(0x3f6a4a), hex(0xefe6cc), hex(0xc8b060), hex(0x7a4a26)},
-		[]rgb{hex(0x1b1620), hex(0x5a3f78), hex(0xf2e2e6), hex(0xe090a8), hex(0xd8b05a)},
+		[]rgb{rgbOf(0x123f4a), rgbOf(0x1f7a7a), rgbOf(0xe9dcc0), rgbOf(0xe0a45a), rgbOf(0xc2502c)},
+		[]rgb{rgbOf(0x1a2448), rgbOf(0x3f5f9a), rgbOf(0xf0e6d6), rgbOf(0xd8a0a0), rgbOf(0x8a2f4a)},
+		[]rgb{rgbOf(0x14241e), rgbOf(0x3f6a4a), rgbOf(0xefe6cc), rgbOf(0xc8b060), rgbOf(0x7a4a26)},
+		[]rgb{rgbOf(0x1b1620), rgbOf(0x5a3f78), rgbOf(0xf2e2e6), rgbOf(0xe090a8), rgbOf(0xd8b05a)},
 	)
 	if s.dark() {
 		for i, c := range inks {
@@ -18,7 +18,7 @@ func drawMarble(s *sketch) error {
 	}
 	m := &bath{
 		s: s, scale: between(s.rnd, 0.9, 1.5), warp: between(s.rnd, 0.9, 1.4), veins: between(s.rnd, 1.7, 2.8),
-		shift: between(s.rnd, 0, 99), turn: between(s.rnd, -0.6, 0.6), gold: inks[3].mix(hex(0xf6dca0), 0.5),
+		shift: between(s.rnd, 0, 99), turn: between(s.rnd, -0.6, 0.6), gold: inks[3].mix(rgbOf(0xf6dca0), 0.5),
 		layer: make([]float64, s.w), relief: make([]float64, s.w),
 	}
 	// The order repeats back and forth, so that every border is a soft one.

@@ -7,7 +7,7 @@ func drawMoonrise(s *sketch) error {
 	t := s.light("night", "night", "night", "dusk", "dawn")
 	horizon := s.fh * between(s.rnd, 0.56, 0.68)
 	k := newSky(s, t, horizon)
-	moon := &disc{s: s, x: k.sunX, r: s.unit * between(s.rnd, 0.08, 0.145), color: t.glow.mix(hex(0xfff6e2), 0.5)}
+	moon := &disc{s: s, x: k.sunX, r: s.unit * between(s.rnd, 0.08, 0.145), color: t.glow.mix(rgbOf(0xfff6e2), 0.5)}
 	moon.y = horizon - moon.r*between(s.rnd, -0.15, 1) - min(s.unit*0.4, s.fh*0.28)*s.rnd.Float64()
 	k.sunY, k.spread, k.power = moon.y, s.unit*0.42, 0.55
 	k.clouds = pick(s.rnd, 0.12, 0.3, 0.45)

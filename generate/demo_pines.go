@@ -25,13 +25,13 @@ type wood struct {
 func drawPines(s *sketch) error {
 	t := s.light("mist", "mist", "dawn", "dusk", "night")
 	if s.look.mood == "mist" && len(s.look.tints) == 0 {
-		t.near = pick(s.rnd, hex(0x0f2b2a), hex(0x16302c), hex(0x18283a))
+		t.near = pick(s.rnd, rgbOf(0x0f2b2a), rgbOf(0x16302c), rgbOf(0x18283a))
 	}
 	horizon := s.fh * between(s.rnd, 0.30, 0.42)
 	k := newSky(s, t, s.fh*0.7)
 	k.sunY, k.power = horizon+s.unit*between(s.rnd, -0.15, 0.05), 0.6
 	var night *stars
-	sun := &disc{s: s, x: k.sunX, y: k.sunY - s.unit*0.06, r: s.unit * between(s.rnd, 0.04, 0.07), color: t.glow.mix(hex(0xffffff), 0.4)}
+	sun := &disc{s: s, x: k.sunX, y: k.sunY - s.unit*0.06, r: s.unit * between(s.rnd, 0.04, 0.07), color: t.glow.mix(rgbOf(0xffffff), 0.4)}
 	if s.dark() {
 		night, sun.maria = newStars(s, s.fh*0.6), 1
 	}

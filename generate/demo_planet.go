@@ -19,9 +19,9 @@ type globe struct {
 // drawPlanet: a banded planet in a field of stars, above the ground of a moon.
 func drawPlanet(s *sketch) error {
 	space := pick(s.rnd,
-		[]rgb{hex(0x07060f), hex(0x14132c), hex(0x2a2150)},
-		[]rgb{hex(0x03080f), hex(0x0c1d30), hex(0x1d4552)},
-		[]rgb{hex(0x0b0509), hex(0x24101f), hex(0x50243a)})
+		[]rgb{rgbOf(0x07060f), rgbOf(0x14132c), rgbOf(0x2a2150)},
+		[]rgb{rgbOf(0x03080f), rgbOf(0x0c1d30), rgbOf(0x1d4552)},
+		[]rgb{rgbOf(0x0b0509), rgbOf(0x24101f), rgbOf(0x50243a)})
 	if len(s.look.tints) > 1 {
 		_, second := s.tintPair()
 		space = s.tinted(space, second, 0.7)
@@ -67,10 +67,10 @@ func newGlobe(s *sketch) *globe {
 	}
 	g.x, g.y = s.fw*between(s.rnd, 0.36, 0.64), s.fh*between(s.rnd, 0.36, 0.5)
 	colors := s.palette(
-		[]rgb{hex(0x8a5a38), hex(0xd9a066), hex(0xf2dcb4), hex(0xb87844), hex(0xe8c48e), hex(0x9c6a48)},
-		[]rgb{hex(0x2b4f7a), hex(0x6fa3c4), hex(0xd3e6ea), hex(0x4a7ba6), hex(0x9cc4d4), hex(0x3a5f8c)},
-		[]rgb{hex(0x6a3a6a), hex(0xc27aa0), hex(0xf2c8c0), hex(0x94528a), hex(0xe0a0b0), hex(0x5a3a78)},
-		[]rgb{hex(0x2f5a50), hex(0x7fb08a), hex(0xe2e8bc), hex(0x4a8a7a), hex(0xb8d0a0), hex(0x37695e)},
+		[]rgb{rgbOf(0x8a5a38), rgbOf(0xd9a066), rgbOf(0xf2dcb4), rgbOf(0xb87844), rgbOf(0xe8c48e), rgbOf(0x9c6a48)},
+		[]rgb{rgbOf(0x2b4f7a), rgbOf(0x6fa3c4), rgbOf(0xd3e6ea), rgbOf(0x4a7ba6), rgbOf(0x9cc4d4), rgbOf(0x3a5f8c)},
+		[]rgb{rgbOf(0x6a3a6a), rgbOf(0xc27aa0), rgbOf(0xf2c8c0), rgbOf(0x94528a), rgbOf(0xe0a0b0), rgbOf(0x5a3a78)},
+		[]rgb{rgbOf(0x2f5a50), rgbOf(0x7fb08a), rgbOf(0xe2e8bc), rgbOf(0x4a8a7a), rgbOf(0xb8d0a0), rgbOf(0x37695e)},
 	)
 	g.bands, g.air = gradient(colors...), colors[2]
 	g.ringColors = gradient(colors[2].scale(0.9), colors[1].scale(0.7), colors[2], colors[4].scale(0.75), colors[3].scale(0.5))

@@ -45,23 +45,23 @@ func drawKoi(s *sketch) error {
 
 func newPond(s *sketch) *pond {
 	waters := [][]rgb{
-		{hex(0x0a2a33), hex(0x124a52), hex(0x2a7a78)},
-		{hex(0x0b2233), hex(0x17425c), hex(0x3a7b93)},
-		{hex(0x10291f), hex(0x23503c), hex(0x5a8a62)},
+		{rgbOf(0x0a2a33), rgbOf(0x124a52), rgbOf(0x2a7a78)},
+		{rgbOf(0x0b2233), rgbOf(0x17425c), rgbOf(0x3a7b93)},
+		{rgbOf(0x10291f), rgbOf(0x23503c), rgbOf(0x5a8a62)},
 	}
 	switch s.look.mood {
 	case "night":
-		waters = [][]rgb{{hex(0x050b16), hex(0x0b1c30), hex(0x1d4058)}}
+		waters = [][]rgb{{rgbOf(0x050b16), rgbOf(0x0b1c30), rgbOf(0x1d4058)}}
 	case "neon":
-		waters = [][]rgb{{hex(0x060716), hex(0x0e1236), hex(0x1f2a6a)}, {hex(0x0a0414), hex(0x1c0a34), hex(0x3f1a66)}}
+		waters = [][]rgb{{rgbOf(0x060716), rgbOf(0x0e1236), rgbOf(0x1f2a6a)}, {rgbOf(0x0a0414), rgbOf(0x1c0a34), rgbOf(0x3f1a66)}}
 	case "dawn", "day", "mist":
-		waters = append(waters, []rgb{hex(0x4d8f96), hex(0x86bdb9), hex(0xc4e0d4)})
+		waters = append(waters, []rgb{rgbOf(0x4d8f96), rgbOf(0x86bdb9), rgbOf(0xc4e0d4)})
 	}
 	colors := pick(s.rnd, waters...)
 	if first, second := s.tintPair(); first != nil && len(s.look.tints) > 1 {
 		colors = s.tinted(colors, second, 0.7)
 	}
-	p := &pond{s: s, water: gradient(colors...), light: colors[len(colors)-1].mix(hex(0xffffff), 0.55), drift: between(s.rnd, 0, 90)}
+	p := &pond{s: s, water: gradient(colors...), light: colors[len(colors)-1].mix(rgbOf(0xffffff), 0.55), drift: between(s.rnd, 0, 90)}
 	p.deep, p.web, p.sheen = make([]float64, s.w), make([]float64, s.w), make([]float64, s.w)
 	for range 1 + s.rnd.IntN(3) {
 		p.rings = append(p.rings, [3]float64{s.fw * s.rnd.Float64(), s.fh * s.rnd.Float64(), s.unit * between(s.rnd, 0.12, 0.3)})
@@ -77,7 +77,7 @@ func (p *pond) addPads(water rgb) {
 		return
 	}
 	cx, cy := s.fw*pick(s.rnd, 0.02, 0.98), s.fh*pick(s.rnd, 0.03, 0.97)
-	leaf := pick(s.rnd, hex(0x4f8a4a), hex(0x5f9a5e), hex(0x3f7a58)).mix(water, 0.25)
+	leaf := pick(s.rnd, rgbOf(0x4f8a4a), rgbOf(0x5f9a5e), rgbOf(0x3f7a58)).mix(water, 0.25)
 	if s.dark() {
 		leaf = leaf.mix(water, 0.55)
 	}
@@ -89,7 +89,7 @@ func (p *pond) addPads(water rgb) {
 			notch: between(s.rnd, -math.Pi, math.Pi), color: shuffledHue(s.rnd, leaf, 0.02),
 		}
 		if s.rnd.IntN(4) == 0 {
-			one.bloom, one.flower = one.r*0.62, pick(s.rnd, hex(0xf6c6d4), hex(0xf7ead8), hex(0xe88fb0))
+			one.bloom, one.flower = one.r*0.62, pick(s.rnd, rgbOf(0xf6c6d4), rgbOf(0xf7ead8), rgbOf(0xe88fb0))
 		}
 		p.pads = append(p.pads, one)
 	}
@@ -97,34 +97,41 @@ func (p *pond) addPads(water rgb) {
 
 func newSchool(s *sketch) []*koi {
 	skins := [][]rgb{
-		{hex(0xf5efe4), hex(0xe2512a), hex(0x24201f)},
-		{hex(0xf7f0e2), hex(0xd93a2b), hex(0xd93a2b)},
-		{hex(0xf2b04a), hex(0xe8862a), hex(0x5a2a18)},
-		{hex(0xf4eee6), hex(0x3a3a40), hex(0x24201f)},
-		{hex(0xe9683a), hex(0xf2a05a), hex(0x3a1a14)},
+		{rgbOf(0xf5efe4), rgbOf(0xe2512a), rgbOf(0x24201f)},
+		{rgbOf(0xf7f0e2), rgbOf(0xd93a2b), rgbOf(0xd93a2b)},
+		{rgbOf(0xf2b04a), rgbOf(0xe8862a), rgbOf(0x5a2a18)},
+		{rgbOf(0xf4eee6), rgbOf(0x3a3a40), rgbOf(0x24201f)},
+		{rgbOf(0xe9683a), rgbOf(0xf2a05a), rgbOf(0x3a1a14)},
 	}
 	if s.look.mood == "neon" {
 		skins = [][]rgb{
-			{hex(0xffe8f6), hex(0xff3d9a), hex(0x7a1fff)},
-			{hex(0xe6fff8), hex(0x19e6c8), hex(0x1a6dff)},
-			{hex(0xfff3d6), hex(0xff8a2a), hex(0xff2a6a)},
+			{rgbOf(0xffe8f6), rgbOf(0xff3d9a), rgbOf(0x7a1fff)},
+			{rgbOf(0xe6fff8), rgbOf(0x19e6c8), rgbOf(0x1a6dff)},
+			{rgbOf(0xfff3d6), rgbOf(0xff8a2a), rgbOf(0xff2a6a)},
 		}
 	}
 	count := 3 + s.rnd.IntN(4)
 	way, turn := pick(s.rnd, -1.0, 1.0), between(s.rnd, 0, 2*math.Pi)
+	circling := s.rnd.IntN(3) > 0
 	first, _ := s.tintPair()
 	var out []*koi
 	for i := range count {
 		a := turn + 2*math.Pi*float64(i)/float64(count) + between(s.rnd, -0.25, 0.25)
 		ring := between(s.rnd, 0.22, 0.31)
 		x, y := s.fw*(0.5+math.Cos(a)*ring), s.fh*(0.5+math.Sin(a)*ring)
-		heading := a + way*math.Pi/2 + between(s.rnd, -0.35, 0.35)
+		heading, bend := a+way*math.Pi/2+between(s.rnd, -0.35, 0.35), -way*between(s.rnd, 0.4, 1.0)
+		if !circling { // a shoal crossing the picture, row by row
+			place := (float64(i)+0.5)/float64(count) - 0.5
+			x = s.fw * (0.5 + place*0.85)
+			y = s.fh * (0.5 + between(s.rnd, 0.12, 0.26)*pick(s.rnd, -1.0, 1.0))
+			heading, bend = turn+between(s.rnd, -0.4, 0.4), between(s.rnd, -0.7, 0.7)
+		}
 		skin := skins[s.rnd.IntN(len(skins))]
 		if first != nil {
 			skin = []rgb{skin[0], first.apply(skin[1], 0.85), skin[2]}
 		}
 		size := s.unit * between(s.rnd, 0.27, 0.42)
-		out = append(out, newKoi(s, x, y, heading, -way*between(s.rnd, 0.4, 1.0), size, skin))
+		out = append(out, newKoi(s, x, y, heading, bend, size, skin))
 	}
 	return out
 }
@@ -192,7 +199,7 @@ func (l *pad) paint(s *sketch, yy float64, row []rgb) {
 		cover := clamp(l.r*(1+0.03*s.n.at(a*2, l.notch*9))-r+0.5, 0, 1) * clamp((off-0.20)*r+0.5, 0, 1)
 		vein := math.Pow(math.Abs(math.Cos((a-l.notch)*6)), 40) * step(0.05, 0.4, r/l.r) * 0.16
 		c := l.color.scale(0.80 + 0.28*r/l.r - 0.12*(dx+dy)/l.r + 0.05*s.n.at(dx/l.r*3, dy/l.r*3+l.notch))
-		row[x] = row[x].mix(c.screen(hex(0xd8f0b0), vein), cover)
+		row[x] = row[x].mix(c.screen(rgbOf(0xd8f0b0), vein), cover)
 		row[x] = l.petals(row[x], r, a)
 	}
 }
@@ -204,8 +211,8 @@ func (l *pad) petals(c rgb, r, a float64) rgb {
 	for i, size := range []float64{1, 0.74, 0.48} {
 		lobe := math.Abs(math.Cos(a*4 + float64(i)*math.Pi/2))
 		edge := l.bloom * size * (0.55 + 0.45*math.Sqrt(lobe))
-		tone := l.flower.scale(0.80+0.10*float64(i)).mix(hex(0xffffff), 0.5*r/l.bloom)
+		tone := l.flower.scale(0.80+0.10*float64(i)).mix(rgbOf(0xffffff), 0.5*r/l.bloom)
 		c = c.mix(tone, clamp(edge-r+0.5, 0, 1))
 	}
-	return c.mix(hex(0xf2c14e), clamp(l.bloom*0.15-r+0.5, 0, 1))
+	return c.mix(rgbOf(0xf2c14e), clamp(l.bloom*0.15-r+0.5, 0, 1))
 }

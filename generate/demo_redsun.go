@@ -25,13 +25,17 @@ func drawRedSun(s *sketch) error {
 	bars := newCloudBars(s, horizon, sun)
 	ink := waves[len(waves)-1].scale(0.55)
 	sheet := newPaper(s, paper)
+	mist := paper.mix(rgbOf(0xfffaf0), 0.45)
+	if s.dark() {
+		mist = paper.mix(waves[1], 0.35)
+	}
 
 	return s.rows(func(y int, row []rgb) {
 		yy := float64(y)
 		sheet.paint(yy, row)
 		s.printSun(sun, sunWash, yy, row)
 		for i := range bars {
-			bars[i].paint(s, paper.mix(hex(0xfffaf0), 0.45), yy, row)
+			bars[i].paint(s, mist, yy, row)
 		}
 		for i := range swells {
 			swells[i].paint(s, ink, yy, row)
@@ -42,16 +46,16 @@ func drawRedSun(s *sketch) error {
 // woodblock chooses paper, the sun's two reds and the inks of the waves.
 func (s *sketch) woodblock() []rgb {
 	colors := pick(s.rnd,
-		[]rgb{hex(0xefe0c2), hex(0xc8321f), hex(0xe2663c), hex(0xa9bfb2), hex(0x5b8c8f), hex(0x2f6472), hex(0x173f52)},
-		[]rgb{hex(0xf0e4cc), hex(0xbf2b2b), hex(0xe07a52), hex(0x9fb4c4), hex(0x5c7fa3), hex(0x31557f), hex(0x182f55)},
-		[]rgb{hex(0xe8dcc4), hex(0xb8342a), hex(0xd9854f), hex(0xc4b79c), hex(0x8b8a7b), hex(0x55605f), hex(0x26343a)},
-		[]rgb{hex(0xf3dfc6), hex(0xcf4426), hex(0xf0a05c), hex(0xd8a798), hex(0xa0677a), hex(0x65416a), hex(0x332551)},
+		[]rgb{rgbOf(0xefe0c2), rgbOf(0xc8321f), rgbOf(0xe2663c), rgbOf(0xa9bfb2), rgbOf(0x5b8c8f), rgbOf(0x2f6472), rgbOf(0x173f52)},
+		[]rgb{rgbOf(0xf0e4cc), rgbOf(0xbf2b2b), rgbOf(0xe07a52), rgbOf(0x9fb4c4), rgbOf(0x5c7fa3), rgbOf(0x31557f), rgbOf(0x182f55)},
+		[]rgb{rgbOf(0xe8dcc4), rgbOf(0xb8342a), rgbOf(0xd9854f), rgbOf(0xc4b79c), rgbOf(0x8b8a7b), rgbOf(0x55605f), rgbOf(0x26343a)},
+		[]rgb{rgbOf(0xf3dfc6), rgbOf(0xcf4426), rgbOf(0xf0a05c), rgbOf(0xd8a798), rgbOf(0xa0677a), rgbOf(0x65416a), rgbOf(0x332551)},
 	)
 	if s.dark() {
 		for i, c := range colors {
 			colors[i] = c.scale(0.8)
 		}
-		colors[0] = hex(0x1d2840)
+		colors[0] = rgbOf(0x1d2840)
 	}
 	first, second := s.tintPair()
 	copy(colors[1:], s.tinted(colors[1:3], first, 0.85))

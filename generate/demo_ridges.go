@@ -34,7 +34,7 @@ func drawRidges(s *sketch) error {
 		k.sunY, k.clouds = moon.y, 0.25
 	} else {
 		moon.y = horizon - s.unit*between(s.rnd, 0.0, 0.12)
-		moon.color = t.glow.mix(hex(0xffffff), 0.5)
+		moon.color = t.glow.mix(rgbOf(0xffffff), 0.5)
 	}
 	disk := s.dark() || s.rnd.IntN(2) == 0
 

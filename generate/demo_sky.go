@@ -71,7 +71,7 @@ type stars struct {
 }
 
 func newStars(s *sketch, limit float64) *stars {
-	return &stars{s: s, cell: max(s.unit/26, 6), seed: s.rnd.Uint32(), limit: limit, color: hex(0xf4f2ff)}
+	return &stars{s: s, cell: max(s.unit/26, 6), seed: s.rnd.Uint32(), limit: limit, color: rgbOf(0xf4f2ff)}
 }
 
 // paint adds the stars near this row: one at most in each cell of a grid.
