@@ -75,6 +75,9 @@ func (f *fetch) take(resp *http.Response, dst io.Writer) (Fetched, error) {
 		return Fetched{}, err
 	}
 	size, sum, err := f.c.copy(dst, decoded, whole, f.secrets)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Status = resp.StatusCode
+	}
 	if err != nil {
 		return Fetched{}, err
 	}

@@ -152,8 +152,16 @@ func (w *heifWalk) primaryItem(b box) error {
 	c := w.cursor(b)
 	version := c.uint(1)
 	c.skip(3)
-	w.primary = uint32(c.uint(2 + 2*min(int(version), 1)))
+	w.primary = uint32(c.uint(wideFrom(1, version)))
 	return c.err
+}
+
+// wideFrom is the size of an id or count: two bytes, and four from some version of the box on.
+func wideFrom(wide, version uint64) int {
+	if version >= wide {
+		return 4
+	}
+	return 2
 }
 
 // itemKind looks up what the primary item is; only codecs of images will do.
@@ -161,7 +169,7 @@ func (w *heifWalk) itemKind(b box) error {
 	c := w.cursor(b)
 	version := c.uint(1)
 	c.skip(3)
-	c.skip(int64(2 + 2*min(int(version), 1))) // the count: the boxes say it too
+	c.skip(int64(wideFrom(1, version))) // the count: the boxes say it too
 	if c.err != nil {
 		return c.err
 	}
@@ -172,7 +180,7 @@ func (w *heifWalk) itemKind(b box) error {
 		if entry.kind != "infe" || version < 2 {
 			return e.err
 		}
-		id := uint32(e.uint(2 + 2*int(version-2)&2))
+		id := uint32(e.uint(wideFrom(3, version)))
 		e.skip(2) // protection
 		if kind := e.uint(4); id == w.primary {
 			w.kind = string([]byte{byte(kind >> 24), byte(kind >> 16), byte(kind >> 8), byte(kind)})

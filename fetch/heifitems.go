@@ -56,10 +56,7 @@ func (w *heifWalk) itemData(iloc, idat box) error {
 			return bad(iloc.start, "numbers of %d bytes", n)
 		}
 	}
-	wide := 2
-	if version >= 2 {
-		wide = 4
-	}
+	wide := wideFrom(2, version)
 	for range c.uint(wide) {
 		c.skip(int64(wide)) // id
 		method := uint64(0)
@@ -132,10 +129,7 @@ func (w *heifWalk) associated(ipma box) (mine [1 << 10]bool, err error) {
 	c := w.cursor(ipma)
 	head := c.uint(4)
 	version, wideIndex := head>>24, head&1 != 0
-	idSize := 2
-	if version > 0 {
-		idSize = 4
-	}
+	idSize := wideFrom(1, version)
 	for range c.uint(4) {
 		id := uint32(c.uint(idSize))
 		for range c.uint(1) {

@@ -7,8 +7,8 @@ import "errors"
 // have many scans, and one without an end may lack any number of them: they are never whole.
 func scanIsWhole(f *file) bool {
 	s := &scan{file: f}
+	w := jpegWalk{file: f}
 	for off := int64(2); ; {
-		w := jpegWalk{file: f}
 		marker, at, err := w.marker(off)
 		if err != nil {
 			return false
@@ -18,11 +18,14 @@ func scanIsWhole(f *file) bool {
 			return false
 		}
 		n := be16(size)
+		off = at + int64(n)
+		if marker >= 0xe0 { // application data and comments
+			continue
+		}
 		b, err := f.bytes(at, n)
 		if err != nil || n < 2 || !s.segment(marker, b[2:]) {
 			return false
 		}
-		off = at + int64(n)
 		if marker == 0xda {
 			s.off = off
 			return s.run() == nil

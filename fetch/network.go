@@ -31,7 +31,9 @@ func networkError(err error, answered bool) *Error {
 		return certificateError(e)
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		return &Error{Reason: Unreachable, Detail: "look up the name", Err: e}
+		shown := *e
+		shown.Server = "" // the system's, even where another was asked
+		return &Error{Reason: Unreachable, Detail: "look up the name", Err: &shown}
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		return &Error{Reason: Unreachable, Detail: "connect", Err: e}

@@ -109,7 +109,8 @@ func judgeStart(b []byte, secrets []string) error {
 
 // isHEIF tells images from videos, which begin with the same box.
 func isHEIF(b []byte) bool {
-	brands := b[8 : min(len(b), int(be32(b)), 256)&^3]
+	end := max(8, min(len(b), int(be32(b)), 256)) // the box, as far as it is here
+	brands := b[8:end]
 	for i := 0; i+4 <= len(brands); i += 4 {
 		if i != 4 && slices.Contains(heifBrands, string(brands[i:i+4])) { // 4: the minor version
 			return true
