@@ -21,6 +21,7 @@ func drawDunes(s *sketch) error {
 	k := newSky(s, t, horizon+s.unit*0.04)
 	k.power, k.clouds = 0.5, pick(s.rnd, 0, 0, 0.25)
 	sun := &disc{s: s, x: k.sunX, y: horizon - s.unit*between(s.rnd, 0.06, 0.24), r: s.unit * between(s.rnd, 0.045, 0.085), color: t.glow.mix(rgbOf(0xffffff), 0.45)}
+	sun.y = max(sun.y, 1.7*sun.r) // whole, also in a wide picture
 	k.sunY = sun.y
 	var night *stars
 	if s.dark() {

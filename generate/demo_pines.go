@@ -80,7 +80,7 @@ func newWoods(s *sketch, t tones, horizon float64) []wood {
 			h := tall * between(s.rnd, 0.5, 1.12)
 			w.trees = append(w.trees, pine{
 				x: x, tall: h, tip: w.ground[at] - h*0.94, wide: between(s.rnd, 0.15, 0.21),
-				phase: s.rnd.Float64(), tiers: math.Round(between(s.rnd, 8, 13)),
+				phase: s.rnd.Float64(), tiers: math.Round(between(s.rnd, 10, 16)),
 			})
 		}
 		out[i] = w
@@ -127,11 +127,11 @@ func (p *pine) paint(s *sketch, yy float64, color rgb, row []rgb) {
 	}
 	tier := down*p.tiers + p.phase
 	within := tier - math.Floor(tier)
-	half := p.tall * p.wide * math.Pow(down, 0.85) * (0.52 + 0.48*within*within)
+	half := p.tall * p.wide * math.Pow(down, 0.85) * (0.46 + 0.54*within*within)
 	ragged := p.tall * p.wide * 0.30 * min(down*2, 1)
 	left := half + ragged*s.n.at(tier*2.1, p.x*0.37+p.phase*9)
 	right := half + ragged*s.n.at(tier*2.1, p.x*0.37-p.phase*9+40)
-	trunk := p.tall * 0.008
+	trunk := p.tall * 0.007 * min(down*5, 1)
 	left, right = max(left, trunk), max(right, trunk)
 	from, to := s.span(p.x, max(left, right)+1)
 	for x := from; x < to; x++ {

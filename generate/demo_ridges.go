@@ -24,7 +24,6 @@ func drawRidges(s *sketch) error {
 	k.sunY = horizon - s.unit*between(s.rnd, -0.02, 0.06)
 	k.clouds = pick(s.rnd, 0, 0.35, 0.5)
 	k.power = 0.75
-	ridges := newRidges(s, t, horizon)
 
 	var night *stars
 	moon := &disc{s: s, x: k.sunX, y: horizon - s.unit*between(s.rnd, 0.14, 0.3), r: s.unit * between(s.rnd, 0.05, 0.09), color: t.glow}
@@ -36,6 +35,8 @@ func drawRidges(s *sketch) error {
 		moon.y = horizon - s.unit*between(s.rnd, 0.0, 0.12)
 		moon.color = t.glow.mix(rgbOf(0xffffff), 0.5)
 	}
+	moon.y = max(moon.y, 1.7*moon.r) // whole, also in a wide picture
+	ridges := newRidges(s, t, horizon)
 	disk := s.dark() || s.rnd.IntN(2) == 0
 
 	return s.rows(func(y int, row []rgb) {
