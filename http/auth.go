@@ -1,0 +1,136 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"afterimage/records"
+)
+
+// viewer is who makes a request.
+type viewer struct {
+	user  *records.User
+	key   *records.APIKey // nil: signed in by cookie
+	token string          // of the session
+}
+
+// allows reports whether the viewer has a scope. A person has all scopes of
+// their role, a key only its own, and neither gives a member those for
+// operators.
+func (v *viewer) allows(scope string) bool {
+	if strings.HasPrefix(scope, "ops:") && v.user.Role != records.Admin {
+		return false
+	}
+	return v.key == nil || v.key.Allows(scope)
+}
+
+type viewerKey struct{}
+
+// viewerOf returns who makes the request; only for routes behind need or
+// signedIn.
+func viewerOf(r *http.Request) *viewer { return r.Context().Value(viewerKey{}).(*viewer) }
+
+func withViewer(r *http.Request, v *viewer) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), viewerKey{}, v))
+}
+
+// identify finds out who makes a request; nil if nobody says who they are. An
+// Authorization header that does not work is an error, even beside a cookie
+// that would.
+func (s *Server) identify(r *http.Request) (*viewer, error) {
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		return s.identifyKey(r.Context(), auth)
+	}
+	cookie, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return nil, nil
+	}
+	user, err := s.DB.SessionUser(r.Context(), cookie.Value)
+	if errors.Is(err, records.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &viewer{user: user, token: cookie.Value}, nil
+}
+
+func (s *Server) identifyKey(ctx context.Context, auth string) (*viewer, error) {
+	scheme, secret, _ := strings.Cut(auth, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return nil, unauthorized("Use Authorization: Bearer with an API key.")
+	}
+	key, user, err := s.DB.KeyUser(ctx, strings.TrimSpace(secret))
+	if errors.Is(err, records.ErrNotFound) {
+		return nil, unauthorized("The API key does not exist, was revoked or has expired.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.DB.TouchKey(ctx, key); err != nil {
+		s.Log.Warn("the use of an API key was not recorded", "key", key.ID, "err", err)
+	}
+	return &viewer{user: user, key: key}, nil
+}
+
+func unauthorized(detail string) *problem {
+	return newProblem(http.StatusUnauthorized, codeUnauthorized, detail)
+}
+
+// need lets through who has a scope.
+func (s *Server) need(scope string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			v, err := s.identify(r)
+			if err == nil && v == nil {
+				err = unauthorized("Sign in, or send an API key: Authorization: Bearer afi_…")
+			}
+			if err == nil && !v.allows(scope) {
+				err = newProblem(http.StatusForbidden, codeScope, "This needs the scope "+scope+".")
+			}
+			if err != nil {
+				if asProblem(err).Status == http.StatusUnauthorized {
+					w.Header().Set("WWW-Authenticate", `Bearer realm="Afterimage"`)
+				}
+				s.fail(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, withViewer(r, v))
+		})
+	}
+}
+
+// cookieName has the prefix with which browsers refuse a cookie that was not
+// set over https by this very host, where that is possible.
+func (s *Server) cookieName() string {
+	if s.secure {
+		return "__Host-afterimage"
+	}
+	return "afterimage"
+}
+
+func (s *Server) sessionCookie(token string, maxAge int) *http.Cookie {
+	return &http.Cookie{Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
+}
+
+// crossOrigin refuses what another site makes a browser send with its cookies.
+func (s *Server) crossOrigin(next http.Handler) (http.Handler, error) {
+	guard := http.NewCrossOriginProtection()
+	// A proxy may pass another Host on than the one that people see.
+	if err := guard.AddTrustedOrigin(s.BaseURL); err != nil {
+		return nil, err
+	}
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, newProblem(http.StatusForbidden, codeCrossOrigin, "This request comes from another site."))
+	}))
+	return guard.Handler(next), nil
+}
+
+// isAPI reports whether a program asks, which wants a problem and not a page.
+func isAPI(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"/api/", "/v1/", "/img/", "/thumb/"}, func(p string) bool { return strings.HasPrefix(r.URL.Path, p) })
+}

@@ -1,0 +1,79 @@
+package http
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// hub tells those who wait for a person's images that something changed. It
+// holds no changes: whoever is told reads the history.
+type hub struct {
+	mu      sync.Mutex
+	waiting map[string]map[chan struct{}]bool // by user id
+}
+
+func newHub() *hub { return &hub{waiting: map[string]map[chan struct{}]bool{}} }
+
+// subscribe returns a channel that gets a value after each change, several of
+// them collapsing into one, and a function to call when nobody listens any
+// more. Subscribe before reading, so that nothing falls between.
+func (h *hub) subscribe(userID string) (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting[userID] == nil {
+		h.waiting[userID] = map[chan struct{}]bool{}
+	}
+	h.waiting[userID][ch] = true
+	return ch, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.waiting[userID], ch)
+		if len(h.waiting[userID]) == 0 {
+			delete(h.waiting, userID)
+		}
+	}
+}
+
+func (h *hub) tell(userID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ch := range h.waiting[userID] {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lookAgain is how often somebody who waits looks without being told: another
+// instance may have made the change.
+const lookAgain = 2 * time.Second
+
+// waitFor calls ready now and after each change of a person's images, until it
+// says yes, fails, or the time is over.
+func (h *hub) waitFor(ctx context.Context, userID string, limit time.Duration, ready func() (bool, error)) error {
+	if limit <= 0 {
+		_, err := ready()
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	changed, done := h.subscribe(userID)
+	defer done()
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		ok, err := ready()
+		if err != nil || ok {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"afterimage/records"
+)
+
+// problem is an error that a program can act on: RFC 9457 with a stable code.
+type problem struct {
+	Type       string        `json:"type"` // about:blank: the status and the code say it all
+	Title      string        `json:"title"`
+	Status     int           `json:"status"`
+	Code       string        `json:"code"`
+	Detail     string        `json:"detail"`
+	Field      string        `json:"field,omitempty"` // of the request, if one is to blame
+	RequestID  string        `json:"request_id,omitempty"`
+	retryAfter time.Duration // also as a header
+}
+
+// The codes. They are part of the API: docs list them, and none changes its
+// meaning.
+const (
+	codeBadRequest   = "bad_request"
+	codeNotJSON      = "not_json"
+	codeUnknownField = "unknown_field"
+	codeInvalid      = "invalid_field"
+	codeTooLarge     = "body_too_large"
+	codeUnauthorized = "unauthorized"
+	codeScope        = "scope_missing"
+	codeCrossOrigin  = "cross_origin"
+	codeNotFound     = "not_found"
+	codeMethod       = "method_not_allowed"
+	codeKeyReused    = "idempotency_key_reused"
+	codeNotPossible  = "not_possible"
+	codeCursor       = "bad_cursor"
+	codeCursorGone   = "cursor_expired"
+	codeThrottled    = "too_many_requests"
+	codeNotReady     = "not_ready"
+	codeLost         = "lost"
+	codeElsewhere    = "on_another_machine"
+	codeStore        = "store_unavailable"
+	codeInternal     = "internal"
+)
+
+func (p *problem) Error() string { return p.Code + ": " + p.Detail }
+
+func newProblem(status int, code, detail string) *problem {
+	return &problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+}
+
+func badRequest(code, detail string) *problem { return newProblem(http.StatusBadRequest, code, detail) }
+
+// invalid names the field that is to blame.
+func invalid(field, detail string) *problem {
+	p := newProblem(http.StatusUnprocessableEntity, codeInvalid, detail)
+	p.Field = field
+	return p
+}
+
+func (p *problem) after(d time.Duration) *problem {
+	p.retryAfter = d
+	return p
+}
+
+// asProblem turns what the other packages return into what a program sees. An
+// error that nobody planned for is logged by its request and says nothing.
+func asProblem(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	switch {
+	case errors.Is(err, records.ErrNotFound):
+		return newProblem(http.StatusNotFound, codeNotFound, "There is no such thing, or it is not yours.")
+	case errors.Is(err, records.ErrNotPossible):
+		return newProblem(http.StatusConflict, codeNotPossible, "The image's state does not allow this.")
+	case errors.Is(err, records.ErrKeyReused):
+		return newProblem(http.StatusConflict, codeKeyReused, "This Idempotency-Key was used for another request. Use a new key.")
+	case errors.Is(err, records.ErrHistoryGone):
+		return newProblem(http.StatusGone, codeCursorGone, "The cursor is too old. Start again without one.")
+	case errors.Is(err, context.Canceled):
+		return newProblem(499, codeInternal, "The client went away.")
+	}
+	return newProblem(http.StatusInternalServerError, codeInternal, "Something went wrong on our side. The log has the request id.")
+}
+
+// fail answers with a problem.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := *asProblem(err)
+	p.RequestID = requestID(r)
+	if p.Status >= 500 && p.Code == codeInternal {
+		s.Log.Error("a request failed", "request", p.RequestID, "method", r.Method, "route", route(r), "err", err)
+	}
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", seconds(p.retryAfter))
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	json.NewEncoder(w).Encode(&p)
+}
+
+// seconds writes a duration for Retry-After: whole, rounded up, at least one.
+func seconds(d time.Duration) string {
+	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
+}

@@ -1,0 +1,94 @@
+// Package http owns the routes: who may call them, what they accept, and what
+// they answer to people, to programs and to clients of other APIs. It turns
+// requests into calls of the other packages and knows no SQL, no provider's
+// API and no storage server.
+//
+// Every route is in routes.go, with the scope it needs. Every error that a
+// program sees is a problem with a stable code (problem.go).
+package http
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"afterimage/fetch"
+	"afterimage/generate"
+	"afterimage/records"
+	"afterimage/storage"
+	"afterimage/web"
+)
+
+// Config is what a Server needs.
+type Config struct {
+	DB        *records.DB
+	Store     storage.Store
+	Spool     *storage.Spool
+	Fetch     *fetch.Client
+	Providers []generate.Provider
+	Site      *web.Site
+	Log       *slog.Logger
+
+	BaseURL         string // that people see, without a slash at its end
+	PrivateImages   bool   // only its owner may see an image; default: who has the link may
+	MaxAttempts     int    // of the archive worker, as it is shown
+	MaxBytes        int64  // of one image, as it is shown
+	DefaultLanguage string // default en
+
+	// Paused says whether the store is paused, why, and since when.
+	Paused func() (reason string, since time.Time, paused bool)
+	// Settings are what the setup page shows of the settings.
+	Settings SettingNotes
+}
+
+// SettingNotes are what the settings say of providers and storage.
+type SettingNotes struct {
+	Providers, Storage []web.SettingNote
+}
+
+// Server answers requests. Use New.
+type Server struct {
+	Config
+	handler   http.Handler
+	hub       *hub
+	throttle  *throttle
+	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
+	cursorKey []byte
+	providers map[string]generate.Info
+	order     []string // provider names in the order they were given
+	secure    bool     // cookies only over https
+}
+
+// New makes a Server. Give its Changed method to records.DB.OnChange.
+func New(ctx context.Context, c Config) (*Server, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("AFTERIMAGE_BASE_URL: %w", err)
+	}
+	key, err := c.DB.Secret(ctx, "cursors")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Config: c, hub: newHub(), throttle: newThrottle(), hashing: semaphore.NewWeighted(2),
+		cursorKey: key, providers: map[string]generate.Info{}, secure: base.Scheme == "https"}
+	for _, p := range c.Providers {
+		info := p.Info()
+		s.providers[info.Name] = info
+		s.order = append(s.order, info.Name)
+	}
+	if s.handler, err = s.routes(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Changed tells everybody who waits for a person's images that one changed.
+func (s *Server) Changed(userID string) { s.hub.tell(userID) }
