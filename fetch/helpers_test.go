@@ -117,3 +117,5 @@ func dnsReply(q []byte, addr func() netip.Addr) []byte {
 	}
 	return out
 }
+
+func mustAddr(s string) netip.Addr { return netip.MustParseAddr(s) }
