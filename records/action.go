@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // ErrNotPossible says that the image's state does not allow what was asked.
@@ -13,11 +12,14 @@ var ErrNotPossible = errors.New("not possible in this state")
 // RetryImage archives an image again that failed, with all attempts before
 // it, or makes the next attempt of one that waits come now.
 func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
-	return db.act(ctx, "retry", userID, id, func(t *tx, i *Image) error {
+	return db.act(ctx, "retry", userID, id, `state IN ('waiting', 'discarded')`, func(t *tx, i *Image) error {
 		switch i.Status {
 		case RetryWait:
-			_, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
+			n, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
 				t.now, KindArchive, id)
+			if err == nil && n == 0 { // its job was lost
+				err = t.enqueueArchive(i, LaneInteractive)
+			}
 			if err != nil {
 				return err
 			}
@@ -37,7 +39,7 @@ func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
 		default:
 			return ErrNotPossible
 		}
-		return t.changeImages([]ImageChange{{Image: i, Event: &Event{Kind: EventRetry}}})
+		return t.changeImages([]ImageChange{{Image: i, Event: &Event{Kind: EventRetried}}})
 	})
 }
 
@@ -49,7 +51,7 @@ type Marks struct {
 
 // MarkImage sets marks, whatever state the image is in.
 func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
-	return db.act(ctx, "mark", userID, id, func(t *tx, i *Image) error {
+	return db.act(ctx, "mark", userID, id, "", func(t *tx, i *Image) error {
 		kind := ""
 		if m.Favorite != nil {
 			i.Favorite = *m.Favorite
@@ -74,10 +76,10 @@ func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 }
 
 // DeleteImage deletes an image for ever. Its objects go by a job that is
-// written in the same transaction, so that no crash leaves one behind.
-// Keys are the objects that may exist for it; its spool file goes too.
-func (db *DB) DeleteImage(ctx context.Context, userID, id string, keys []string) error {
-	return db.act(ctx, "delete", userID, id, func(t *tx, i *Image) error {
+// written in the same transaction, so that no crash leaves one behind; its
+// spool file goes too.
+func (db *DB) DeleteImage(ctx context.Context, userID, id string) error {
+	return db.act(ctx, "delete", userID, id, `TRUE`, func(t *tx, i *Image) error {
 		if i.Status == Queued || i.Status == Generating {
 			return ErrNotPossible // cancel it first
 		}
@@ -95,19 +97,21 @@ func (db *DB) DeleteImage(ctx context.Context, userID, id string, keys []string)
 		if err != nil {
 			return err
 		}
-		return t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: strings.Join(keys, "\n"),
+		return t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: i.ObjectKey,
 			lane: LaneIdle, spoolID: i.SpoolID})
 	})
 }
 
 // act runs fn on one image of a person in a transaction that nobody else's
-// change of the image can come between.
-func (db *DB) act(ctx context.Context, what, userID, id string, fn func(*tx, *Image) error) error {
+// change of the image can come between. Jobs is the condition of its jobs that
+// fn touches; the others are not locked, since a claim passes over locked ones.
+func (db *DB) act(ctx context.Context, what, userID, id, jobs string, fn func(*tx, *Image) error) error {
 	err := db.write(ctx, func(t *tx) error {
-		// Before the image, as everybody locks it: see tx.
-		var jobs []string
-		if err := t.all(&jobs, `SELECT id FROM jobs WHERE ref = ? ORDER BY id`+t.forUpdate(), id); err != nil {
-			return err
+		if jobs != "" { // before the image, as everybody locks them: see tx
+			var locked []string
+			if err := t.all(&locked, `SELECT id FROM jobs WHERE ref = ? AND `+jobs+` ORDER BY id`+t.forUpdate(), id); err != nil {
+				return err
+			}
 		}
 		var head int64
 		if err := t.get(&head, `SELECT seq FROM change_heads WHERE user_id = ?`+t.forUpdate(), userID); err != nil {

@@ -69,11 +69,14 @@ func (t *tx) showArchiving(ids []string, refs map[string]Job, changes []ImageCha
 		i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, refs[i.ID].Attempt+1, Time{}, ""
 	}
 	// One that was given back in this very transaction is claimed again: its
-	// row does not say yet what the settlement does.
-	for _, c := range changes {
+	// row does not say yet what the settlement does. That stays as it is, since
+	// it may have to be written once more without the claim.
+	for n, c := range changes {
 		if _, claimed := refs[c.Image.ID]; claimed {
-			begin(c.Image)
-			ids = slices.DeleteFunc(ids, func(id string) bool { return id == c.Image.ID })
+			i := *c.Image
+			begin(&i)
+			changes[n].Image = &i
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id == i.ID })
 		}
 	}
 	if len(ids) == 0 {

@@ -20,14 +20,15 @@ type Event struct {
 // The kinds of event.
 const (
 	EventAccepted       = "accepted"
+	EventImported       = "imported"
 	EventGenerated      = "generated"
 	EventAttemptFailed  = "attempt_failed"
-	EventSecured        = "secured" // on this machine's disk, the store did not take it
+	EventPaused         = "paused" // secured on this machine's disk, the store did not take it
 	EventArchived       = "archived"
 	EventArchiveFailed  = "archive_failed"
 	EventGenerateFailed = "generate_failed"
 	EventInterrupted    = "interrupted" // the process ended in the middle
-	EventRetry          = "retry"       // somebody asked for it
+	EventRetried        = "retried"     // somebody asked for it
 	EventCanceled       = "canceled"
 	EventUnknown        = "unknown"
 	EventTrashed        = "trashed"

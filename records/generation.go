@@ -132,8 +132,11 @@ func (db *DB) ImageMade(ctx context.Context, f Fence, c ImageChange) error {
 }
 
 func (t *tx) enqueueArchive(i *Image, lane int) error {
-	return t.enqueue(newJob{kind: KindArchive, ref: i.ID, userID: i.UserID, lane: lane,
-		deadline: i.SourceExpiresAt, spoolID: i.SpoolID})
+	return t.enqueue(archiveJob(i, lane))
+}
+
+func archiveJob(i *Image, lane int) newJob {
+	return newJob{kind: KindArchive, ref: i.ID, userID: i.UserID, lane: lane, deadline: i.SourceExpiresAt, spoolID: i.SpoolID}
 }
 
 // hold makes sure that a claim is ours until the transaction ends.

@@ -34,15 +34,21 @@ var ErrHistoryGone = fmt.Errorf("the history does not reach back so far")
 // state. States in between may be missing; the latest one never is.
 func (db *DB) History(ctx context.Context, userID string, since int64, limit int) (History, error) {
 	h := History{Seq: since}
+	// Both tables are read up to one number: what changes between the two
+	// reads comes with a later part, instead of being passed over.
+	head, err := db.HistoryHead(ctx, userID)
+	if err != nil || head <= since {
+		return h, err
+	}
 	var changed, deleted []Image
-	err := db.all(ctx, &changed, `SELECT `+imageColumns+` FROM images
-		WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?`, userID, since, limit+1)
+	err = db.all(ctx, &changed, `SELECT `+imageColumns+` FROM images
+		WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, head, limit+1)
 	if err != nil {
 		return h, fmt.Errorf("read the history: %w", err)
 	}
 	if since > 0 { // who starts has nothing to forget
 		err = db.all(ctx, &deleted, `SELECT id, user_id, seq, deleted_at FROM deleted_images
-			WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?`, userID, since, limit+1)
+			WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, head, limit+1)
 		if err != nil {
 			return h, fmt.Errorf("read the history: %w", err)
 		}
@@ -52,10 +58,10 @@ func (db *DB) History(ctx context.Context, userID string, since int64, limit int
 	if len(list) > limit {
 		list, h.HasMore = list[:limit], true
 	}
-	if len(list) > 0 {
-		h.Seq = list[len(list)-1].Seq
+	h.Images, h.Seq = list, head
+	if h.HasMore {
+		h.Seq = list[limit-1].Seq
 	}
-	h.Images = list
 	return h, nil
 }
 

@@ -64,6 +64,9 @@ func (db *DB) CountImages(ctx context.Context, userID string, f ImageFilter) (ma
 	return counts, nil
 }
 
+// likeEscape makes a LIKE pattern mean what it says.
+var likeEscape = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
 func (f ImageFilter) where(userID string) (string, []any) {
 	where, args := []string{`user_id = ?`}, []any{userID}
 	add := func(condition string, values ...any) {
@@ -82,7 +85,7 @@ func (f ImageFilter) where(userID string) (string, []any) {
 		add(`status IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, values...)
 	}
 	if f.Search != "" {
-		add(`lower(prompt) LIKE lower(?) ESCAPE '!'`, "%"+strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(f.Search)+"%")
+		add(`lower(prompt) LIKE lower(?) ESCAPE '!'`, "%"+likeEscape.Replace(validText(f.Search))+"%")
 	}
 	if f.Provider != "" {
 		add(`provider = ?`, f.Provider)

@@ -25,7 +25,11 @@ func (t *tx) insertImages(userID string, images []Image) error {
 		if err != nil {
 			return fmt.Errorf("insert an image: %w", err)
 		}
-		if err := t.addEvent(i.ID, Event{Kind: EventAccepted}); err != nil {
+		kind := EventAccepted
+		if i.ImportID != nil {
+			kind = EventImported
+		}
+		if err := t.addEvent(i.ID, Event{Kind: kind}); err != nil {
 			return err
 		}
 	}

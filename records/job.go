@@ -9,7 +9,7 @@ import (
 const (
 	KindGenerate = "generate" // ref: a generation
 	KindArchive  = "archive"  // ref: an image
-	KindDelete   = "delete"   // ref: an image that is gone; data: the prefix-free keys of its objects, a line each
+	KindDelete   = "delete"   // ref: an image that is gone; data: the key of its object
 )
 
 // The lanes, in the order in which they are served.
@@ -79,6 +79,12 @@ type newJob struct {
 // enqueue adds a job in the transaction that makes it necessary. If one with
 // the same dedupe key is there, it stays as it is: a repeat is no error.
 func (t *tx) enqueue(j newJob) error {
+	_, err := t.enqueueOnce(j)
+	return err
+}
+
+// enqueueOnce says beside that whether the job is new.
+func (t *tx) enqueueOnce(j newJob) (added bool, err error) {
 	state := JobReady
 	if j.runAt.IsZero() {
 		j.runAt = t.now
@@ -91,15 +97,15 @@ func (t *tx) enqueue(j newJob) error {
 	if j.dedupe == "" {
 		j.dedupe = j.kind + ":" + j.ref
 	}
-	_, err := t.exec(`INSERT INTO jobs (id, kind, ref, user_id, data, state, lane, deadline, run_at, spool_id, dedupe_key, created_at)
+	n, err := t.exec(`INSERT INTO jobs (id, kind, ref, user_id, data, state, lane, deadline, run_at, spool_id, dedupe_key, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (dedupe_key) DO NOTHING`,
 		t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now)
 	if err != nil {
-		return fmt.Errorf("enqueue %s %s: %w", j.kind, j.ref, err)
+		return false, fmt.Errorf("enqueue %s %s: %w", j.kind, j.ref, err)
 	}
 	t.kinds[j.kind] = true
-	return nil
+	return n > 0, nil
 }
 
 // JobsOf lists the jobs about one thing.

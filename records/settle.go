@@ -56,6 +56,7 @@ func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
 func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
 	errs = make([]error, len(list))
 	err = db.write(ctx, func(t *tx) error {
+		jobs = nil // of an earlier try
 		changes, err := t.settle(list, errs)
 		if err != nil {
 			return err
@@ -79,6 +80,7 @@ func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (e
 		errs[0] = fmt.Errorf("settle job %s: %w", list[0].Job.ID, err)
 		return errs, nil, nil
 	}
+	jobs, err = nil, nil // rolled back: everything is tried once more by itself
 	for i := range list {
 		errs[i] = db.Settle(ctx, list[i:i+1])[0]
 		if errs[i] != nil && !errors.Is(errs[i], ErrLeaseLost) {
@@ -182,8 +184,8 @@ func (t *tx) changeImage(c ImageChange) error {
 			object_key = ?, object_etag = ?, mime = ?, bytes = ?, width = ?, height = ?, sha256 = ?, params = ?,
 			attempt = ?, next_attempt_at = ?, reason = ?, provider_message = ?, updated_at = ?, archived_at = ?
 		WHERE id = ? AND user_id = ?`,
-		i.Seq, string(i.Status), i.SourceURL, i.SourceExpiresAt, i.SpoolID,
-		i.ObjectKey, i.ObjectETag, i.MIME, i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(),
+		i.Seq, string(i.Status), validText(i.SourceURL), i.SourceExpiresAt, i.SpoolID,
+		i.ObjectKey, validText(i.ObjectETag), validText(i.MIME), i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(),
 		i.Attempt, i.NextAttemptAt, i.Reason, validText(i.ProviderMessage), i.UpdatedAt, i.ArchivedAt,
 		i.ID, i.UserID)
 	if err != nil {

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -57,13 +58,19 @@ func (db *DB) Setup(ctx context.Context, token, username, password string) (*Use
 		return nil, err
 	}
 	err = db.write(ctx, func(t *tx) error {
-		n, err := t.exec(`DELETE FROM setup_tokens WHERE hash = ? AND expires_at > ?`, tokenHash(token), t.now)
+		// All of them, so that two people with two links wait for each other too.
+		var valid []string
+		err := t.all(&valid, `SELECT hash FROM setup_tokens WHERE expires_at > ? ORDER BY hash`+t.forUpdate(), t.now)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if !slices.Contains(valid, tokenHash(token)) {
 			return ErrSetupToken
 		}
+		if _, err := t.exec(`DELETE FROM setup_tokens`); err != nil {
+			return err
+		}
+		var n int
 		if err := t.get(&n, `SELECT count(*) FROM users WHERE role = 'admin'`); err != nil {
 			return err
 		}

@@ -49,6 +49,7 @@ const (
 // Reasons that this package gives by itself; the others come from where the
 // fact is known.
 const (
-	ReasonInterrupted = "interrupted"
-	ReasonInternal    = "internal"
+	ReasonInterrupted    = "interrupted"
+	ReasonInternal       = "internal"
+	ReasonUnknownOutcome = "unknown_outcome"
 )

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -13,13 +14,13 @@ const maxCrashes = 5
 type Swept struct {
 	Claimed  int `json:"claimed"`  // waiting jobs whose time had come
 	Rescued  int `json:"rescued"`  // running jobs with nobody behind them
-	Orphans  int `json:"orphans"`  // images that were made and not in the queue
+	Orphans  int `json:"orphans"`  // unfinished work without a job that could finish it
 	Failures int `json:"failures"` // steps of the round that failed
 }
 
 // Sweep does one round of the safety net for lost wake-ups and crashes. It
 // may be called at any time, any number of times and by many at once: each
-// row is won by one of them. Finished and discarded work is not touched.
+// row is won by one of them. What is finished is not touched.
 // A failed step is counted and does not keep the others from running.
 func (db *DB) Sweep(ctx context.Context) (s Swept, err error) {
 	step := func(what string, found *int, fn func(*tx) (int, error)) {
@@ -30,14 +31,15 @@ func (db *DB) Sweep(ctx context.Context) (s Swept, err error) {
 		})
 		if stepErr != nil {
 			s.Failures++
-			err = fmt.Errorf("sweep: %s: %w", what, stepErr)
+			err = errors.Join(err, fmt.Errorf("sweep: %s: %w", what, stepErr))
 			return
 		}
-		*found = n
+		*found += n
 	}
 	step("promote due jobs", &s.Claimed, (*tx).promote)
 	step("rescue jobs", &s.Rescued, (*tx).rescue)
 	step("enqueue orphans", &s.Orphans, (*tx).enqueueOrphans)
+	step("end what was given up", &s.Orphans, (*tx).endDiscarded)
 	return s, err
 }
 
@@ -77,51 +79,4 @@ func (t *tx) giveBack(condition string, args ...any) (int, error) {
 		changes = append(changes, found...)
 	}
 	return len(jobs), t.changeImages(changes)
-}
-
-// interrupted says what the crash of a job means for its image.
-func (t *tx) interrupted(j Job) ([]ImageChange, error) {
-	if j.Kind != KindArchive || j.Ref == nil {
-		return nil, nil // a generation goes on where it was, see generate
-	}
-	var images []Image
-	err := t.all(&images, `SELECT `+imageColumns+` FROM images WHERE id = ? AND status = 'archiving'`, *j.Ref)
-	changes := make([]ImageChange, len(images))
-	for n := range images {
-		i := &images[n]
-		e := &Event{Kind: EventInterrupted, Attempt: i.Attempt, Reason: ReasonInterrupted}
-		i.Status, i.Attempt, i.Reason = Generated, j.Attempt, ReasonInterrupted
-		if j.State == JobDiscarded {
-			i.Status, e.Kind = ArchiveFailed, EventArchiveFailed
-			e.Detail = fmt.Sprintf("job %s ended with its process %d times", j.ID, j.Crashes)
-		}
-		changes[n] = ImageChange{Image: i, Event: e}
-	}
-	return changes, err
-}
-
-// orphanBatch bounds one round.
-const orphanBatch = 1000
-
-// enqueueOrphans finds images that were made but have no job: written by hand
-// or by an older version.
-func (t *tx) enqueueOrphans() (int, error) {
-	var images []Image
-	err := t.all(&images, `SELECT `+imageColumns+` FROM images
-		WHERE status IN ('generated', 'archiving', 'retry_wait')
-			AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.ref = images.id AND jobs.kind = 'archive' AND jobs.state <> 'discarded')
-		ORDER BY created_at LIMIT ?`, orphanBatch)
-	if err != nil {
-		return 0, err
-	}
-	for n := range images {
-		_, err := t.exec(`DELETE FROM jobs WHERE ref = ? AND kind = 'archive' AND state = 'discarded'`, images[n].ID)
-		if err != nil {
-			return 0, err
-		}
-		if err := t.enqueueArchive(&images[n], LaneInteractive); err != nil {
-			return 0, err
-		}
-	}
-	return len(images), nil
 }

@@ -50,14 +50,31 @@ func (t *Time) Scan(src any) error {
 		return t.parse(v)
 	case []byte:
 		return t.parse(string(v))
+	case int64:
+		*t = At(time.Unix(v, 0))
 	default:
 		return fmt.Errorf("scan a time from %T", src)
 	}
 	return nil
 }
 
+// parse also reads what people write by hand: a row that could not be read
+// would stop every claim that comes upon it.
 func (t *Time) parse(s string) error {
+	switch s {
+	case "infinity":
+		*t = Never
+		return nil
+	case "-infinity":
+		*t = At(time.Unix(0, 0))
+		return nil
+	}
 	parsed, err := time.Parse(time.RFC3339Nano, s)
+	for _, layout := range []string{time.DateTime, time.DateOnly} {
+		if err != nil {
+			parsed, err = time.Parse(layout, s)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("scan a time: %w", err)
 	}

@@ -52,9 +52,9 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
+	defer sqlTx.Rollback() // after a commit it does nothing; its error says nothing that fn's does not
 	t := &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, changed: map[string]bool{}}
 	if err := fn(t); err != nil {
-		sqlTx.Rollback() // its own error says nothing that err does not
 		return err
 	}
 	if err := sqlTx.Commit(); err != nil {

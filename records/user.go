@@ -92,7 +92,11 @@ func (db *DB) User(ctx context.Context, id string) (*User, error) {
 // UserByName returns an account by its username.
 func (db *DB) UserByName(ctx context.Context, username string) (*User, error) {
 	var u User
-	err := db.get(ctx, &u, `SELECT `+userColumns+` FROM users WHERE username = ?`, strings.ToLower(strings.TrimSpace(username)))
+	username = strings.ToLower(strings.TrimSpace(username))
+	err := ErrNotFound
+	if usernameForm.MatchString(username) { // others PostgreSQL might not even take
+		err = db.get(ctx, &u, `SELECT `+userColumns+` FROM users WHERE username = ?`, username)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read user %q: %w", username, err)
 	}
