@@ -17,13 +17,6 @@ import (
 // The pictures of the tests are made here. Those without an encoder in the standard library have a
 // right structure around data that nobody decodes.
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func drawn(w, h int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
