@@ -26,20 +26,22 @@ type bytes interface {
 // pass through a file, so that many slots of large images stay small.
 const maxBuffer = 512 << 10
 
-var buffers = sync.Pool{New: func() any { return make([]byte, 0, maxBuffer) }}
+var buffers = sync.Pool{New: func() any { return new([maxBuffer]byte) }}
 
 // scratch takes bytes from a source: in memory while they are few, in a file
 // beside the spool when they are not.
 type scratch struct {
-	spool *storage.Spool
-	id    string
-	buf   []byte         // nil once there is a file
-	draft *storage.Draft // nil until then
-	sum   [32]byte
+	spool  *storage.Spool
+	id     string
+	pooled *[maxBuffer]byte // nil once there is a file
+	buf    []byte           // the part of pooled that is used
+	draft  *storage.Draft   // nil until there is a file
+	sum    [32]byte
 }
 
 func newScratch(spool *storage.Spool, id string) *scratch {
-	return &scratch{spool: spool, id: id, buf: buffers.Get().([]byte)[:0]}
+	pooled := buffers.Get().(*[maxBuffer]byte)
+	return &scratch{spool: spool, id: id, pooled: pooled, buf: pooled[:0]}
 }
 
 // Grow is told the size before the first byte, if the source says it.
@@ -79,9 +81,9 @@ func (s *scratch) spill() error {
 }
 
 func (s *scratch) free() {
-	if s.buf != nil {
-		buffers.Put(s.buf[:0]) //nolint:staticcheck // one small allocation a fetch
-		s.buf = nil
+	if s.pooled != nil {
+		buffers.Put(s.pooled)
+		s.pooled, s.buf = nil, nil
 	}
 }
 

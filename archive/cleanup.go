@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
-	"afterimage/jobs"
 	"afterimage/records"
 )
 
@@ -62,19 +60,23 @@ func (a *Archiver) unspool(id string) {
 	}
 }
 
-// delete does one delete job: the objects of an image that is gone.
+// delete does one delete job: the object and the spool file of an image that
+// is gone. An object that a worker was just storing is taken away by after.
 func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settlement {
-	for key := range strings.Lines(job.Data) {
-		if err := a.Store.Delete(ctx, strings.TrimSpace(key)); err != nil {
-			if ctx.Err() != nil {
-				return records.Settlement{Verdict: records.Release}
-			}
-			a.Log.Warn("an object could not be deleted", "image", *job.Ref, "err", err)
-			return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(30 * time.Second), Error: err.Error()}
-		}
+	a.unspool(*job.Ref)
+	if job.Data == "" { // it was never stored
+		return records.Settlement{Verdict: records.Complete}
 	}
-	if err := a.Spool.Remove(*job.Ref); err != nil {
-		return jobs.Backoff(a.DB.Now(), job, err)
+	err := a.Store.Delete(ctx, job.Data)
+	switch {
+	case err == nil:
+		return records.Settlement{Verdict: records.Complete}
+	case ctx.Err() != nil:
+		return records.Settlement{Verdict: records.Release}
 	}
-	return records.Settlement{Verdict: records.Complete}
+	a.Log.Warn("an object could not be deleted", "image", *job.Ref, "err", err)
+	return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(deleteAgain), Error: err.Error()}
 }
+
+// deleteAgain is the pause after the store did not delete an object.
+const deleteAgain = 30 * time.Second

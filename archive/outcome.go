@@ -61,7 +61,7 @@ func (t *task) hold(b bytes, reason string, cause error) records.Settlement {
 		if err := b.Secure(); err != nil {
 			t.log().Error("an image could not be secured in the spool", "err", err)
 		} else {
-			i.SpoolID, kind = t.Spool.ID(), records.EventSecured
+			i.SpoolID, kind = t.Spool.ID(), records.EventPaused
 		}
 	}
 	i.Status, i.Reason, i.NextAttemptAt, i.ObjectKey = records.Archiving, reason, t.DB.Now().Add(t.Probe), ""

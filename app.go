@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"afterimage/archive"
+	"afterimage/fetch"
+	"afterimage/generate"
+	"afterimage/http"
+	"afterimage/jobs"
+	"afterimage/records"
+	"afterimage/storage"
+	"afterimage/web"
+)
+
+// app is everything that runs, built in order, each part from those before it.
+type app struct {
+	config   Config
+	log      *slog.Logger
+	db       *records.DB
+	store    storage.Store
+	spool    *storage.Spool
+	fetch    *fetch.Client
+	archiver *archive.Archiver
+	worker   *jobs.Worker
+	server   *http.Server
+	instance string
+}
+
+// openDatabase opens the database that the settings name and migrates it.
+func openDatabase(ctx context.Context, c Config) (*records.DB, error) {
+	db, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func connect(ctx context.Context, c Config) (*records.DB, error) {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w (AFTERIMAGE_DATA_DIR)", err)
+	}
+	db, err := records.Open(ctx, records.Config{
+		URL:      c.DatabaseURL,
+		Path:     filepath.Join(c.DataDir, "afterimage.db"),
+		MaxConns: max(16, 2*c.Archive.Concurrency),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.SyncClock(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// newApp builds the app on a database that is open and migrated. Nothing runs
+// yet. Baseurl is the URL that people see.
+func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *slog.Logger) (*app, error) {
+	a := &app{config: c, log: log, db: db, instance: records.NewID()}
+	var err error
+	if a.spool, err = storage.OpenSpool(filepath.Join(c.DataDir, "spool")); err != nil {
+		return nil, err
+	}
+	if a.store, err = newStore(ctx, c); err != nil {
+		return nil, err
+	}
+	if a.fetch, err = newFetch(c.Archive); err != nil {
+		return nil, err
+	}
+	providers := newProviders(c, a.fetch)
+	a.archiver = archive.New(archive.Config{
+		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers),
+		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Log: log,
+	})
+	runner := generate.New(generate.Config{
+		DB: db, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
+	})
+	a.worker = jobs.New(jobs.Config{
+		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: append(a.archiver.Kinds(), runner.Kinds()...),
+		TTL: c.Archive.LockTTL, Poll: c.Archive.PollInterval, Sweep: c.Archive.SweepInterval, Log: log,
+	})
+	site, err := web.New()
+	if err != nil {
+		return nil, err
+	}
+	a.server, err = http.New(ctx, http.Config{
+		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
+		BaseURL: baseURL, PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
+		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Settings: settingNotes(c, providers),
+	})
+	if err != nil {
+		return nil, err
+	}
+	db.OnJobs(a.worker.Wake)
+	db.OnChange(a.server.Changed)
+	return a, nil
+}
+
+func newStore(ctx context.Context, c Config) (storage.Store, error) {
+	if c.S3.Bucket == "" {
+		return storage.NewDisk(filepath.Join(c.DataDir, "objects"))
+	}
+	return storage.NewS3(ctx, storage.S3Config{
+		Bucket: c.S3.Bucket, Endpoint: c.S3.Endpoint, Region: c.S3.Region,
+		AccessKeyID: c.S3.AccessKeyID, SecretAccessKey: c.S3.SecretAccessKey,
+		Prefix: c.S3.Prefix, PathStyle: c.S3.PathStyle, PublicURL: c.S3.PublicURL,
+	})
+}
+
+func newFetch(c ArchiveConfig) (*fetch.Client, error) {
+	rules, err := fetch.ParseAllow(c.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("IMAGE_ARCHIVE_ALLOW: %w", err)
+	}
+	return fetch.New(fetch.Config{
+		Allow: rules, Ports: c.Ports, CAFile: c.CAFile, Resolver: c.Resolver, Proxy: c.Proxy,
+		MaxBytes: c.MaxBytes, MaxPixels: c.MaxPixels,
+		Timeout: c.Timeout, StallTimeout: c.StallTimeout, MinSpeed: c.MinSpeed,
+	})
+}
+
+// checkAllow has fetch read the rules, so that a mistake is reported with the
+// others.
+func checkAllow(c Config) []Problem {
+	if _, err := fetch.ParseAllow(c.Archive.Allow); err != nil {
+		return []Problem{settingProblem("IMAGE_ARCHIVE_ALLOW", c.Archive.Allow, err.Error())}
+	}
+	return nil
+}
+
+// newProviders are those that are set up, and the demo, which always is. The
+// first is the default.
+func newProviders(c Config, client *fetch.Client) []generate.Provider {
+	var list []generate.Provider
+	return append(list, generate.NewDemo())
+}
+
+func origins(providers []generate.Provider) map[string][]string {
+	m := map[string][]string{}
+	for _, p := range providers {
+		m[p.Info().Name] = p.Info().Origins
+	}
+	return m
+}
+
+// settingNotes are what the setup page shows of the settings.
+func settingNotes(c Config, providers []generate.Provider) http.SettingNotes {
+	var n http.SettingNotes
+	for _, p := range providers {
+		note := web.SettingNote{Name: p.Info().Name}
+		if note.Name == "openai" {
+			note.Detail, note.From = c.OpenAI.BaseURL, "OPENAI_BASE_URL"
+		}
+		n.Providers = append(n.Providers, note)
+	}
+	if c.S3.Bucket != "" {
+		n.Storage = []web.SettingNote{{Name: "s3", Detail: c.S3.Bucket, From: "S3_BUCKET"}}
+	} else {
+		n.Storage = []web.SettingNote{{Name: "disk", Detail: filepath.Join(c.DataDir, "objects")}}
+	}
+	return n
+}

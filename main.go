@@ -1,0 +1,125 @@
+// Command afterimage is a self-hosted web app that makes images through any
+// provider and keeps every one of them.
+//
+// This package reads the settings, builds everything in order and wires it
+// together; what the parts do is theirs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, program{args: os.Args[1:], environ: os.Environ(), in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// program is what a run of the app gets from outside, so that tests start the
+// same program that main starts.
+type program struct {
+	args    []string
+	environ []string
+	in      io.Reader
+	out     io.Writer // what was asked for
+	err     io.Writer // everything else: logs, problems
+}
+
+// usageError is a wrong use of the command line; its text says what is right.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// command is a sub-command.
+type command struct {
+	name, args, help string
+	run              func(ctx context.Context, p program, args []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "", "run the app (also without a command)", serve},
+		{"migrate", "[status]", "bring the database's schema up to date, or show where it is", migrate},
+		{"config", "[--json]", "show the effective settings and where each comes from", showConfig},
+		{"setup-link", "", "print a new link to create the administrator", setupLink},
+		{"user", "create|list|password …", "manage accounts", userCommand},
+		{"key", "create|list|revoke …", "manage API keys", keyCommand},
+		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep},
+		{"healthcheck", "", "ask the running app whether it is ready", healthcheck},
+		{"version", "", "print the version", version},
+	}
+}
+
+// run runs the command that the arguments name and returns the exit code.
+func run(ctx context.Context, p program) int {
+	name, args := "serve", []string(nil)
+	if len(p.args) > 0 {
+		name, args = p.args[0], p.args[1:]
+	}
+	if name == "help" || name == "--help" || name == "-h" {
+		writeUsage(p.out)
+		return exitDone
+	}
+	list := commands()
+	i := slices.IndexFunc(list, func(c command) bool { return c.name == name })
+	if i < 0 {
+		fmt.Fprintf(p.err, "There is no command %q. afterimage --help lists them.\n", name)
+		return exitUsage
+	}
+	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		fmt.Fprintf(p.out, "afterimage %s %s\n%s\n", list[i].name, list[i].args, sentence(list[i].help))
+		return exitDone
+	}
+	err := list[i].run(ctx, p, args)
+	if _, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintf(p.err, "%v\n", err)
+		return exitUsage
+	}
+	if err != nil {
+		fmt.Fprintf(p.err, "afterimage %s: %v\n", name, err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+func writeUsage(w io.Writer) {
+	fmt.Fprintln(w, "Afterimage makes images through any provider and keeps every one of them.\n\nUse: afterimage [command]")
+	fmt.Fprintln(w)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range commands() {
+		fmt.Fprintf(table, "  %s %s\t%s\n", c.name, c.args, c.help)
+	}
+	table.Flush()
+	fmt.Fprintln(w)
+	writeSettingsHelp(w)
+}
+
+// loadConfig reads the settings and reports every problem at once.
+func loadConfig(p program) (Config, error) {
+	c, problems := LoadConfig(p.environ, os.ReadFile)
+	problems = append(problems, checkAllow(c)...)
+	writeProblems(p.err, problems)
+	if fatal(problems) {
+		return c, usageError("The settings above have to be mended first. afterimage --help explains each.")
+	}
+	return c, nil
+}

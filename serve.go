@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"path/filepath"
+	"time"
+
+	"afterimage/records"
+)
+
+const (
+	// beatInterval is how often an instance on PostgreSQL says that it lives.
+	beatInterval = time.Second
+	// beatIntervalSQLite is longer: nobody waits to take over, and each beat
+	// is a write to somebody's disk.
+	beatIntervalSQLite = 10 * time.Second
+	// drainTime is how long open requests may go on when stopping.
+	drainTime = 5 * time.Second
+)
+
+// serve runs the app until the context ends.
+func serve(ctx context.Context, p program, args []string) error {
+	if len(args) > 0 {
+		return usageError("Use: afterimage serve")
+	}
+	c, err := loadConfig(p)
+	if err != nil {
+		return err
+	}
+	log := newLogger(c, p)
+	db, err := openDatabase(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	unlock, err := lockFolder(filepath.Join(c.DataDir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w (AFTERIMAGE_LISTEN)", c.Listen, err)
+	}
+	defer listener.Close()
+	if !c.BaseURLSet {
+		c.BaseURL = BaseURLFor(listener.Addr().String())
+	}
+	a, err := newApp(ctx, c, db, c.BaseURL, log)
+	if err != nil {
+		return err
+	}
+	if err := a.setUp(ctx, p); err != nil {
+		return err
+	}
+	return a.run(ctx, listener)
+}
+
+// setUp makes sure that there is an administrator, or a way to make one.
+func (a *app) setUp(ctx context.Context, p program) error {
+	needed, err := a.db.NeedsSetup(ctx)
+	if err != nil || !needed {
+		return err
+	}
+	if a.config.AdminUsername != "" {
+		_, err := a.db.CreateUser(ctx, a.config.AdminUsername, a.config.AdminPassword, records.Admin)
+		if errors.Is(err, records.ErrUsernameTaken) { // another instance was faster
+			err = nil
+		}
+		return err
+	}
+	token, err := a.db.NewSetupToken(ctx)
+	if err != nil {
+		return err
+	}
+	printSetupLink(p, a.config.BaseURL, token)
+	return nil
+}
+
+func printSetupLink(p program, baseURL, token string) {
+	fmt.Fprintf(p.out, "Open %s/setup?token=%s to create the administrator (valid 30 min, once)\n", baseURL, token)
+}
+
+// run starts the worker, answers requests until the context ends, and then
+// stops everything in order.
+func (a *app) run(ctx context.Context, listener net.Listener) error {
+	rescued, err := a.db.StartInstance(ctx, a.instance, a.spool.ID())
+	if err != nil {
+		return err
+	}
+	if rescued > 0 {
+		a.log.Warn("work of a process that ended was taken up again", "jobs", rescued)
+	}
+	beats, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
+	beating := make(chan struct{})
+	go func() { defer close(beating); a.beat(beats) }()
+	a.worker.Start()
+
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	server := &nethttp.Server{
+		Handler:           a.server,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	a.log.Info("afterimage is ready", "url", a.config.BaseURL, "store", a.store.String(), "slots", a.config.Archive.Concurrency)
+
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+	}
+	a.log.Info("stopping")
+	endRequests() // those who wait for changes would keep it open
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		server.Close()
+	}
+	a.worker.Stop()
+	a.archiver.Close()
+	stopBeats()
+	<-beating
+	if endErr := a.db.EndInstance(drain, a.instance); endErr != nil {
+		a.log.Warn("this instance could not sign off", "err", endErr)
+	}
+	a.fetch.Close()
+	return err
+}
+
+// beat says that this instance lives until the context ends.
+func (a *app) beat(ctx context.Context) {
+	interval := beatIntervalSQLite
+	if a.db.Postgres() {
+		interval = beatInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := a.db.Beat(ctx, a.instance, a.spool.ID()); err != nil && ctx.Err() == nil {
+			a.log.Warn("this instance could not say that it lives", "err", err)
+			continue
+		}
+		if err := a.db.SyncClock(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("the database's clock could not be read", "err", err)
+		}
+	}
+}
+
+func newLogger(c Config, p program) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(p.err, options))
+	}
+	return slog.New(slog.NewTextHandler(p.err, options))
+}
