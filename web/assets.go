@@ -33,14 +33,14 @@ func newAssets(files fs.FS, generated map[string]string) (*assets, error) {
 	add := func(name string, text []byte) error {
 		sum := sha256.Sum256(text)
 		fmt.Fprintf(all, "%s %x\n", name, sum)
-		zipped, err := squeeze(text)
-		if err != nil {
-			return fmt.Errorf("compress %s: %w", name, err)
+		file := asset{contentType: typeOf(name), plain: text, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+		if file.contentType != "image/webp" { // is compressed already
+			var err error
+			if file.gzipped, err = squeeze(text); err != nil {
+				return fmt.Errorf("compress %s: %w", name, err)
+			}
 		}
-		a.files[name] = asset{
-			contentType: typeOf(name), plain: text, gzipped: zipped,
-			etag: `"` + hex.EncodeToString(sum[:8]) + `"`,
-		}
+		a.files[name] = file
 		return nil
 	}
 	err := fs.WalkDir(files, "static", func(name string, d fs.DirEntry, err error) error {

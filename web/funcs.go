@@ -18,18 +18,20 @@ func funcs(c Catalogue, names []string, assetPrefix string) template.FuncMap {
 		"th":          func(key string, pairs ...any) template.HTML { return c.HTML(key, pair(pairs)) },
 		"say":         func(m Message) string { return c.Text(m.Key, m.Args) },
 		"tell":        func(e FieldError) string { return c.Text(e.Key, e.Args) },
+		"summed":      summed,
 		"scriptWords": c.scriptWords,
 		"reason":      c.Reason,
 		"provider":    c.Provider,
 		"fault":       c.fault,
 		// states
-		"badge":      func(t Tile) template.HTML { return c.badge(t, time.Now()) },
-		"badgeShort": func(t Tile) template.HTML { return c.badgeShort(t, time.Now()) },
-		"badgeRead":  c.badgeRead,
-		"sentence":   func(v ImageView) template.HTML { return c.sentence(v, time.Now()) },
-		"expiry":     func(t Tile) template.HTML { return c.expiry(t, time.Now()) },
-		"urgency":    func(t Tile) string { return t.Expiry(time.Now()) },
-		"happened":   c.happened,
+		"badge":       func(t Tile) template.HTML { return c.badge(t, time.Now()) },
+		"badgeShort":  func(t Tile) template.HTML { return c.badgeShort(t, time.Now()) },
+		"badgeRead":   c.badgeRead,
+		"sentence":    func(v ImageView) template.HTML { return c.sentence(v, time.Now()) },
+		"expiry":      func(t Tile) template.HTML { return c.expiry(t, time.Now()) },
+		"expiryShort": func(t Tile) template.HTML { return c.expiryShort(t, time.Now()) },
+		"urgency":     func(t Tile) string { return t.Expiry(time.Now()) },
+		"happened":    c.happened,
 		// figures
 		"figure":  func(n int) string { return number(int64(n)) },
 		"bytes":   c.Bytes,
@@ -75,6 +77,11 @@ func (c Catalogue) fault(errors []FieldError, field string) string {
 		}
 	}
 	return ""
+}
+
+// summed reports whether the faults need a list above the form: one alone is read at its field.
+func summed(errors []FieldError) bool {
+	return len(errors) > 1 || len(errors) == 1 && errors[0].Field == ""
 }
 
 // tileView is a tile and how to load its picture: at once near the top of a page.

@@ -9,8 +9,8 @@ import (
 )
 
 // Styles cannot be written into a page (CSP), so the proportions of a tile are a class. There is one
-// for each step of 2 % and for the usual sizes, so at most 1 % of an image is trimmed.
-const narrowest, widest, step = 0.4, 2.5, 1.02
+// for each step of 1.8 % and for the usual sizes, so at most 1 % of an image is trimmed.
+const narrowest, widest, step = 0.4, 2.5, 1.018
 
 var usual = []float64{
 	1, 1.5, 2. / 3, 16. / 9, 9. / 16, 4. / 3, 3. / 4, 5. / 4, 4. / 5, 2, 0.5, 1536. / 1024,

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -117,6 +118,8 @@ func (c Catalogue) badgeShort(t Tile, now time.Time) template.HTML {
 	switch {
 	case t.State() == "archiving" && t.Attempt > 0:
 		return c.HTML("badge.archiving.short", Args{"n": t.Attempt, "max": t.MaxAttempts})
+	case t.State() == "trashed":
+		return c.HTML("badge.trashed.short", Args{"time": c.Roughly(now.Sub(t.TrashedAt))})
 	case t.State() == "generated":
 		return c.HTML("badge.generated.short", nil)
 	case t.State() == "generating":
@@ -138,8 +141,10 @@ func (c Catalogue) badgeRead(t Tile) template.HTML {
 
 // sentence is the state in full, for the page of the image.
 func (c Catalogue) sentence(v ImageView, now time.Time) template.HTML {
+	why := v.Reason
+	why.Code = cmp.Or(why.Code, "unknown")
 	args := Args{
-		"n": v.Attempt, "provider": c.Provider(v.Provider), "reason": c.Reason(v.Reason),
+		"n": v.Attempt, "provider": c.Provider(v.Provider), "reason": c.Reason(why),
 		"bytes": c.Bytes(v.Bytes), "clock": c.clock(v.Zone, v.NextAttemptAt, "clock"),
 	}
 	key := "state." + v.State()
@@ -174,6 +179,14 @@ func (c Catalogue) expiry(t Tile, now time.Time) template.HTML {
 		return c.HTML("expiry.over", nil)
 	}
 	return c.HTML("expiry.left", Args{"time": c.counting("left", t.SourceExpires, now)})
+}
+
+// expiryShort is expiry for a narrow tile.
+func (c Catalogue) expiryShort(t Tile, now time.Time) template.HTML {
+	if t.Expiry(now) == "over" {
+		return c.HTML("expiry.over", nil)
+	}
+	return c.HTML("expiry.short", Args{"time": c.counting("left", t.SourceExpires, now)})
 }
 
 // counting is a length of time that a script keeps true: "up" from a moment, "down" to it by the

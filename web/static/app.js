@@ -74,6 +74,12 @@ function reveal(peek) {
   peek.setAttribute('aria-label', say(show ? 'act.hide-password' : 'act.show-password'));
 }
 
+// A picture that does not come leaves its muted square, never a broken-image sign.
+const gone = (image) => image.classList.add('is-gone');
+document.addEventListener('error', (e) => e.target instanceof HTMLImageElement && gone(e.target), true);
+document.addEventListener('load', (e) => e.target instanceof HTMLImageElement && e.target.classList.remove('is-gone'), true);
+for (const image of document.images) if (image.complete && !image.naturalWidth && image.src) gone(image);
+
 // A theme is seen as soon as it is chosen, and kept when the form is saved.
 document.querySelector('[data-themes]')?.addEventListener('change', (e) => {
   if (e.target.value) document.documentElement.dataset.theme = e.target.value;
@@ -90,4 +96,4 @@ document.addEventListener('keydown', (e) => {
   search.select();
 });
 
-document.querySelector('.summary')?.focus();
+(document.querySelector('.summary') ?? document.querySelector('[aria-invalid]'))?.focus();

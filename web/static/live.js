@@ -26,7 +26,7 @@ function connect() {
   node.setAttribute('hx-sse:connect', url.pathname + url.search);
   node.setAttribute('hx-swap', 'none');
   listen(node);
-  chip.append(node);
+  document.body.append(node);
   window.htmx.process(node);
 }
 
@@ -47,7 +47,7 @@ function listen(mine) {
   mine.addEventListener('htmx:sse:after:connection', (e) => {
     connection = e.detail.connection;
     tries = 0;
-    show('is-on', say('live.on'));
+    show('on', say('live.on'));
   });
   mine.addEventListener('htmx:sse:before:message', (e) => notice(e.detail.message.data));
   mine.addEventListener('htmx:sse:after:message', (e) => { if (e.detail.message.id) lastId = e.detail.message.id; });
@@ -62,17 +62,35 @@ function lost() {
   clearInterval(timer);
   const tick = () => {
     if (Date.now() >= at) return connect();
-    show('is-lost', say('live.again', { time: countdown(Math.max(1000, at - Date.now())) }), true);
+    show('lost', say('live.again', { time: countdown(Math.max(1000, at - Date.now())) }), true);
   };
   tick();
   timer = setInterval(tick, 500);
 }
 
+// show makes new elements when the state changes: one that grows would be a layout shift.
 function show(state, text, again = false) {
-  chip.className = 'live ' + state;
-  chip.querySelector('.live-text').textContent = text;
-  chip.querySelector('button').hidden = !again;
   chip.title = navigator.onLine ? '' : say('live.offline');
+  if (chip.dataset.is === state) {
+    chip.querySelector('.live-text').textContent = text;
+    return;
+  }
+  chip.dataset.is = state;
+  const words = element('span', 'live-text', text);
+  chip.replaceChildren(element('span', 'dot', ''), words);
+  if (!again) return;
+  const button = element('button', 'link', say('live.now'));
+  button.type = 'button';
+  button.addEventListener('click', connect);
+  chip.append(button);
+  words.style.minWidth = words.offsetWidth + 'px';
+}
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  made.className = className;
+  made.textContent = text;
+  return made;
 }
 
 // notice counts images that this page does not have yet.
@@ -140,7 +158,7 @@ function resume() {
 if (chip && window.htmx) {
   window.htmx.config.sse = { reconnect: false, pauseOnBackground: false };
   chip.hidden = false;
-  chip.querySelector('button').addEventListener('click', connect);
+  show('off', say('live.connecting'));
   document.addEventListener('htmx:after:swap', compare);
   badge();
   connect();
