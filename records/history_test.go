@@ -38,6 +38,8 @@ func (w *world) follow(user string, since int64, limit int, known map[string]rec
 	}
 }
 
+// A change and a deletion that came between the two reads of one part once made
+// the cursor jump over the change: the deletion's number was the higher one.
 func TestHistoryFollowedByItsCursorEndsWithThePresentState(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, ada, bob := t.Context(), w.person("ada"), w.person("bob")
@@ -99,9 +101,6 @@ func TestHistoryFollowedByItsCursorEndsWithThePresentState(t *testing.T) {
 	})
 }
 
-// A change and a deletion that both came between the two reads of one part
-// made the cursor jump over the change. Both are held back here to see that
-// the part ends where its reads began.
 func TestHistoryTellsOfDeletions(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, ada := t.Context(), w.person("ada")
