@@ -110,7 +110,7 @@ func decode(h http.Header, body io.Reader) (io.Reader, error) {
 func (f *fetch) newPace(body io.Reader) *pace {
 	cfg := f.c.cfg
 	return &pace{
-		r: body, watch: f.watch, max: cfg.MaxBytes, stall: newPhase("silence", cfg.StallTimeout),
+		r: body, watch: f.watch, max: cfg.MaxBytes, stall: f.c.phases.stall,
 		window: cfg.StallTimeout * 3 / 2, minSpeed: cfg.MinSpeed,
 	}
 }

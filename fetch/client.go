@@ -76,6 +76,7 @@ type Client struct {
 	resolver *net.Resolver
 	proxy    *url.URL // nil without one
 	hosts    *hosts
+	phases   phases
 
 	// Two pools, so that a connection made for a trusted origin never serves an import.
 	open    http.RoundTripper // judged by address
@@ -102,7 +103,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, guard: newGuard(cfg), resolver: resolver, proxy: proxy, hosts: newHosts(cfg.PerHost)}
+	c := &Client{cfg: cfg, guard: newGuard(cfg), resolver: resolver, proxy: proxy, hosts: newHosts(cfg.PerHost), phases: newPhases(cfg)}
 	c.open = c.newTransport(roots, c.guard.control, c.proxyAll)
 	c.trusted = c.newTransport(roots, c.guard.controlTrusted, c.proxyPublic)
 	if cfg.Transport != nil {

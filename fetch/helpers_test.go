@@ -14,7 +14,7 @@ import (
 )
 
 // server starts a source that answers with h.
-func server(t *testing.T, h http.HandlerFunc) *httptest.Server {
+func server(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -22,7 +22,7 @@ func server(t *testing.T, h http.HandlerFunc) *httptest.Server {
 }
 
 // victim starts a server that must never be asked.
-func victim(t *testing.T) *httptest.Server {
+func victim(t testing.TB) *httptest.Server {
 	t.Helper()
 	return server(t, func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("the victim was asked for %s", r.URL.Path)
@@ -30,7 +30,7 @@ func victim(t *testing.T) *httptest.Server {
 }
 
 // client makes a client that may reach the given servers.
-func client(t *testing.T, cfg Config, allowed ...*httptest.Server) *Client {
+func client(t testing.TB, cfg Config, allowed ...*httptest.Server) *Client {
 	t.Helper()
 	for _, s := range allowed {
 		cfg.Allow = append(cfg.Allow, AllowRule{Prefix: single(hostPort(t, s).Addr()), Port: hostPort(t, s).Port()})
@@ -43,7 +43,7 @@ func client(t *testing.T, cfg Config, allowed ...*httptest.Server) *Client {
 	return c
 }
 
-func hostPort(t *testing.T, s *httptest.Server) netip.AddrPort {
+func hostPort(t testing.TB, s *httptest.Server) netip.AddrPort {
 	t.Helper()
 	u, err := url.Parse(s.URL)
 	if err != nil {

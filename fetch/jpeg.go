@@ -165,28 +165,41 @@ func (w *jpegWalk) iccPart(at, size int64) error {
 func (w *jpegWalk) scanEnd(off int64) (int64, error) {
 	for {
 		b, err := w.some(off)
+		if err == nil && len(b) == 1 && off+1 < w.size {
+			b, err = w.bytes(off, 2) // a marker may lie across the window's edge
+		}
 		if err != nil {
 			return w.size, err
 		}
-		i := bytes.IndexByte(b, 0xff)
-		if i < 0 {
-			off += int64(len(b))
-			continue
-		}
-		off += int64(i)
-		next, err := w.bytes(off, 2)
-		if err != nil {
-			return w.size, err
-		}
-		switch m := next[1]; {
-		case m == 0xff: // fill byte
-			off++
-		case m == 0 || m >= 0xd0 && m <= 0xd7: // data, restart
-			off += 2
-		default:
+		n, found := scanMarker(b)
+		if off += int64(n); found {
 			return off, nil
 		}
+		if off == w.size-1 { // a last byte can begin no marker
+			off++
+		}
 	}
+}
+
+// scanMarker finds the first marker in b that is neither data nor a restart. Without one it gives
+// how much of b is done with: at least one byte, if b has two.
+func scanMarker(b []byte) (n int, found bool) {
+	for n < len(b)-1 {
+		i := bytes.IndexByte(b[n:len(b)-1], 0xff)
+		if i < 0 {
+			return len(b) - 1, false
+		}
+		n += i
+		switch m := b[n+1]; {
+		case m == 0xff: // fill byte
+			n++
+		case m == 0 || m >= 0xd0 && m <= 0xd7: // data, restart
+			n += 2
+		default:
+			return n, true
+		}
+	}
+	return n, false
 }
 
 // exifOrientation finds tag 274 in the first directory of a TIFF header; 1 when there is none.

@@ -45,8 +45,7 @@ func (f *fetch) ask(u *url.URL, trusted bool) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	firstByte := newPhase("no answer", f.c.cfg.FirstByte)
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.watch.start(firstByte) }}
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.watch.start(f.c.phases.firstByte) }}
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{
 		"Accept":          {"*/*"}, // negotiation would make some servers convert the image
 		"Accept-Encoding": {"identity"},
@@ -54,7 +53,7 @@ func (f *fetch) ask(u *url.URL, trusted bool) (*http.Response, error) {
 	}}).WithContext(httptrace.WithClientTrace(f.ctx, trace))
 	f.jars.send(req)
 
-	f.watch.start(newPhase("no answer", dialTimeout+tlsTimeout+f.c.cfg.FirstByte))
+	f.watch.start(f.c.phases.connect)
 	defer f.watch.pause()
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
@@ -78,7 +77,7 @@ func (f *fetch) enter(host string) error {
 		return err
 	}
 	f.release = release
-	f.watch.begin(newPhase("not done", f.c.cfg.Timeout))
+	f.watch.begin(f.c.phases.whole)
 	return nil
 }
 

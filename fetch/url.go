@@ -139,7 +139,7 @@ func looksNumeric(host string) bool {
 func portOf(u *url.URL) (uint16, error) {
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 {
+		if err != nil || p[0] == '0' { // also 080, which not everybody reads as 80
 			return 0, final(Blocked, "the URL's port is not a port").at(u.Hostname())
 		}
 		return uint16(n), nil

@@ -52,6 +52,7 @@ func TestCheckRefusesBeforeAnyLookUp(t *testing.T) {
 		"http://user:pw@example.com/":           false,
 		"http://172.17.0.1/":                    false,
 		"http://example.com:22/":                false,
+		"http://example.com:080/":               false,
 		"http://example.com:0/":                 false,
 		"http://example.com:port/":              false,
 		"file:///etc/passwd":                    false,

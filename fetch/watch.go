@@ -46,7 +46,7 @@ func (w *watch) begin(whole *phase) {
 	}
 }
 
-// phase is one thing to wait for.
+// phase is one thing to wait for. A client makes its phases once.
 type phase struct {
 	limit time.Duration
 	cause error
@@ -54,6 +54,23 @@ type phase struct {
 
 func newPhase(what string, limit time.Duration) *phase {
 	return &phase{limit: limit, cause: fmt.Errorf("%w: %s for %s", errTimeout, what, limit)}
+}
+
+// phases are all that a fetch waits for.
+type phases struct {
+	whole     *phase
+	connect   *phase // up to the answer, when the transport does not say that it has connected
+	firstByte *phase // from then on
+	stall     *phase
+}
+
+func newPhases(cfg Config) phases {
+	return phases{
+		whole:     newPhase("not done", cfg.Timeout),
+		connect:   newPhase("no answer", dialTimeout+tlsTimeout+cfg.FirstByte),
+		firstByte: newPhase("no answer", cfg.FirstByte),
+		stall:     newPhase("silence", cfg.StallTimeout),
+	}
 }
 
 func (w *watch) start(p *phase) {
