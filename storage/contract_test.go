@@ -73,7 +73,7 @@ func emptyObject(t *testing.T, s Store) {
 }
 
 func largeObject(t *testing.T, s Store) {
-	data := make([]byte, 9<<20)
+	data := make([]byte, 3<<20)
 	_, _ = rand.Read(data)
 	put(t, s, "large.bin", string(data))
 	if got, _ := read(t, s, "large.bin", 0, -1); got != string(data) {

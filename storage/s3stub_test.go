@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,7 +25,8 @@ type stub struct {
 	caFile   string
 	careless bool
 	// before, if set, may answer a request itself, by returning true.
-	before func(w http.ResponseWriter, r *http.Request) bool
+	before    func(w http.ResponseWriter, r *http.Request) bool
+	connState func(net.Conn, http.ConnState)
 
 	mu       sync.Mutex
 	objects  map[string][]byte // by URL path
@@ -37,6 +39,7 @@ func newStub(t *testing.T, adapt func(*stub)) *stub {
 	adapt(s)
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // refused handshakes are meant
+	s.Config.ConnState = s.connState
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	s.caFile = filepath.Join(t.TempDir(), "ca.pem")
