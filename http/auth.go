@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-chi/chi/v5"
+
 	"afterimage/records"
 )
 
@@ -33,6 +35,12 @@ type viewerKey struct{}
 // signedIn.
 func viewerOf(r *http.Request) *viewer { return r.Context().Value(viewerKey{}).(*viewer) }
 
+// sessionOf returns who is signed in and was let through; nil on open pages.
+func sessionOf(r *http.Request) *viewer {
+	v, _ := r.Context().Value(viewerKey{}).(*viewer)
+	return v
+}
+
 func withViewer(r *http.Request, v *viewer) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), viewerKey{}, v))
 }
@@ -44,6 +52,11 @@ func (s *Server) identify(r *http.Request) (*viewer, error) {
 	if auth := r.Header.Get("Authorization"); auth != "" {
 		return s.identifyKey(r.Context(), auth)
 	}
+	return s.session(r)
+}
+
+// session finds out who is signed in; nil if nobody is.
+func (s *Server) session(r *http.Request) (*viewer, error) {
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil {
 		return nil, nil
@@ -103,6 +116,18 @@ func (s *Server) need(scope string) func(http.Handler) http.Handler {
 	}
 }
 
+// onlyIDs answers for an address that cannot exist before a database is asked
+// about it, one of which does not even take every text.
+func (s *Server) onlyIDs(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id := chi.URLParam(r, "id"); id != "" && !records.IsID(id) {
+			s.oops(w, r, records.ErrNotFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // cookieName has the prefix with which browsers refuse a cookie that was not
 // set over https by this very host, where that is possible.
 func (s *Server) cookieName() string {
@@ -118,16 +143,16 @@ func (s *Server) sessionCookie(token string, maxAge int) *http.Cookie {
 }
 
 // crossOrigin refuses what another site makes a browser send with its cookies.
-func (s *Server) crossOrigin(next http.Handler) (http.Handler, error) {
+func (s *Server) crossOrigin() (func(http.Handler) http.Handler, error) {
 	guard := http.NewCrossOriginProtection()
 	// A proxy may pass another Host on than the one that people see.
 	if err := guard.AddTrustedOrigin(s.BaseURL); err != nil {
 		return nil, err
 	}
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, newProblem(http.StatusForbidden, codeCrossOrigin, "This request comes from another site."))
+		s.oops(w, r, newProblem(http.StatusForbidden, codeCrossOrigin, "This request comes from another site."))
 	}))
-	return guard.Handler(next), nil
+	return guard.Handler, nil
 }
 
 // isAPI reports whether a program asks, which wants a problem and not a page.

@@ -11,9 +11,16 @@ import (
 type hub struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool // by user id
+	closed  chan struct{}
+	once    sync.Once
 }
 
-func newHub() *hub { return &hub{waiting: map[string]map[chan struct{}]bool{}} }
+func newHub() *hub {
+	return &hub{waiting: map[string]map[chan struct{}]bool{}, closed: make(chan struct{})}
+}
+
+// close sends everybody who waits away, now and later.
+func (h *hub) close() { h.once.Do(func() { close(h.closed) }) }
 
 // subscribe returns a channel that gets a value after each change, several of
 // them collapsing into one, and a function to call when nobody listens any
@@ -73,6 +80,8 @@ func (h *hub) waitFor(ctx context.Context, userID string, limit time.Duration, r
 		case <-changed:
 		case <-again.C:
 		case <-ctx.Done():
+			return nil
+		case <-h.closed:
 			return nil
 		}
 	}

@@ -90,6 +90,9 @@ func (s *Server) visible(r *http.Request, id string) (*records.Image, error) {
 	return i, nil
 }
 
+// serveThumb serves the image itself as long as nothing makes thumbnails.
+func (s *Server) serveThumb(w http.ResponseWriter, r *http.Request) { s.serveImage(w, r) }
+
 func (s *Server) imageHeaders(w http.ResponseWriter, r *http.Request, i *records.Image) {
 	h := w.Header()
 	h.Set("Content-Type", i.MIME)

@@ -77,6 +77,9 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 				panic(v)
 			}
 			s.Log.Error("a handler panicked", "request", requestID(r), "route", route(r), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			if ww, ok := w.(middleware.WrapResponseWriter); ok && ww.Status() != 0 {
+				panic(http.ErrAbortHandler) // half an answer is out: let it be seen as broken
+			}
 			s.oops(w, r, fmt.Errorf("panic: %v", v))
 		}()
 		next.ServeHTTP(w, r)

@@ -41,6 +41,7 @@ const (
 	codeCursor       = "bad_cursor"
 	codeCursorGone   = "cursor_expired"
 	codeThrottled    = "too_many_requests"
+	codeBusy         = "busy"
 	codeNotReady     = "not_ready"
 	codeLost         = "lost"
 	codeElsewhere    = "on_another_machine"

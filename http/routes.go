@@ -4,22 +4,39 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 
 	"afterimage/records"
 )
 
 // routes are all routes, each under the right it needs.
-func (s *Server) routes() (http.Handler, error) {
+func (s *Server) routes() (chi.Router, error) {
+	sameOrigin, err := s.crossOrigin()
+	if err != nil {
+		return nil, err
+	}
 	r := chi.NewRouter()
-	r.Use(nameRequest, s.logRequests, secureHeaders, s.recoverPanics, limitBody)
+	r.Use(nameRequest, s.logRequests, secureHeaders, s.recoverPanics, sameOrigin, limitBody, middleware.GetHead)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.oops(w, r, records.ErrNotFound) })
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		s.oops(w, r, newProblem(http.StatusMethodNotAllowed, codeMethod, "This address does not take "+r.Method+"."))
-	})
+	r.MethodNotAllowed(s.methodNotAllowed)
 	s.openRoutes(r)
 	s.apiRoutes(r)
 	s.pageRoutes(r)
-	return s.crossOrigin(r)
+	return r, nil
+}
+
+// methodNotAllowed says which methods an address takes.
+func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		asked := method
+		if method == http.MethodHead {
+			asked = http.MethodGet // middleware.GetHead
+		}
+		if s.router.Match(chi.NewRouteContext(), asked, r.URL.Path) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	s.oops(w, r, newProblem(http.StatusMethodNotAllowed, codeMethod, "This address does not take "+r.Method+"."))
 }
 
 // openRoutes need no account. Who may see an image, its handler decides.
@@ -28,16 +45,15 @@ func (s *Server) openRoutes(r chi.Router) {
 	r.Get("/readyz", s.readyz)
 	r.Method(http.MethodGet, "/assets/*", s.Site.Assets())
 	r.Get("/img/{id}", s.serveImage)
-	r.Head("/img/{id}", s.serveImage)
 	r.Get("/thumb/{id}", s.serveThumb)
-	r.Head("/thumb/{id}", s.serveThumb)
 }
 
 // apiRoutes are for programs, with a key or with the pages' cookie.
 func (s *Server) apiRoutes(r chi.Router) {
 	r.Route("/api/v1", func(r chi.Router) {
+		r.Use(compress)
 		r.Group(func(r chi.Router) {
-			r.Use(s.need(records.ScopeImagesRead))
+			r.Use(s.need(records.ScopeImagesRead), s.onlyIDs)
 			r.Get("/generations/{id}", s.getGeneration)
 			r.Get("/images", s.listImages)
 			r.Get("/images/{id}", s.getImage)
@@ -45,7 +61,7 @@ func (s *Server) apiRoutes(r chi.Router) {
 			r.Get("/history", s.history)
 		})
 		r.Group(func(r chi.Router) {
-			r.Use(s.need(records.ScopeImagesWrite))
+			r.Use(s.need(records.ScopeImagesWrite), s.onlyIDs)
 			r.Post("/generations", s.createGeneration)
 			r.Post("/generations/{id}/cancel", s.cancelGeneration)
 			r.Post("/images/import", s.importImages)

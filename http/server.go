@@ -13,8 +13,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
 
 	"afterimage/fetch"
@@ -54,7 +56,7 @@ type SettingNotes struct {
 // Server answers requests. Use New.
 type Server struct {
 	Config
-	handler   http.Handler
+	router    chi.Router
 	hub       *hub
 	throttle  *throttle
 	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
@@ -62,6 +64,7 @@ type Server struct {
 	providers map[string]generate.Info
 	order     []string // provider names in the order they were given
 	secure    bool     // cookies only over https
+	setupDone atomic.Bool
 }
 
 // New makes a Server. Give its Changed method to records.DB.OnChange.
@@ -81,14 +84,19 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		s.providers[info.Name] = info
 		s.order = append(s.order, info.Name)
 	}
-	if s.handler, err = s.routes(); err != nil {
+	if s.router, err = s.routes(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
+
+// Drain ends the answers that wait for something: event streams and held
+// requests. Call it when stopping, so that nobody who waits keeps the others
+// from finishing in their own time. Calling it again does no harm.
+func (s *Server) Drain() { s.hub.close() }
 
 // Changed tells everybody who waits for a person's images that one changed.
 func (s *Server) Changed(userID string) { s.hub.tell(userID) }

@@ -22,10 +22,10 @@ type tries struct {
 }
 
 const (
-	freeTries  = 5
-	longestWait    = 5 * time.Minute
-	forgetTry  = 15 * time.Minute
-	maxTracked = 10_000 // names and addresses; beyond it the old ones go
+	freeTries   = 5
+	longestWait = 5 * time.Minute
+	forgetTry   = 15 * time.Minute
+	maxTracked  = 10_000 // names and addresses; beyond it the old ones go
 )
 
 func newThrottle() *throttle { return &throttle{tries: map[string]*tries{}} }
