@@ -86,10 +86,10 @@ func (t *task) release() records.Settlement {
 func (t *task) counted(reason string, err error, final bool, retryAfter time.Duration) records.Settlement {
 	i := t.image
 	i.Reason, i.Attempt, i.ObjectKey = reason, t.job.Attempt+1, ""
-	log := t.log().With("reason", reason, "err", err, "took", time.Since(t.started.Time))
+	log := t.log().With("reason", reason, "cause", cause(err), "took", time.Since(t.started.Time))
 	if final || i.Attempt >= t.MaxAttempts {
 		i.Status, i.NextAttemptAt = records.ArchiveFailed, records.Time{}
-		log.Error("image could not be archived")
+		log.Warn("image could not be archived")
 		return t.settle(records.Complete, records.EventArchiveFailed, err.Error())
 	}
 	i.Status, i.NextAttemptAt = records.RetryWait, t.nextAttempt(retryAfter)
@@ -130,4 +130,16 @@ func (t *task) settle(v records.Verdict, event, detail string) records.Settlemen
 		change.Event = &records.Event{Kind: event, Attempt: t.image.Attempt, Reason: t.image.Reason, Detail: detail, StartedAt: t.started}
 	}
 	return records.Settlement{Verdict: v, Images: []records.ImageChange{change}}
+}
+
+// cause is what a log line says of a failure: where and with which status. The
+// start of an answer, which may be anything, is only in the image's events.
+func cause(err error) string {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	short := *e
+	short.Detail = ""
+	return short.Error()
 }
