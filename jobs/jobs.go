@@ -35,7 +35,7 @@ type Kind struct {
 // Config is what a worker needs. Zero durations mean the defaults.
 type Config struct {
 	DB         *records.DB
-	InstanceID string
+	InstanceID string // registered by StartInstance before Start
 	SpoolID    string // of this process's spool
 	Kinds      []Kind
 	TTL        time.Duration // of a lease, default 10 min; running work renews it
@@ -58,7 +58,8 @@ type Worker struct {
 	started bool
 	stop    chan struct{} // closed: claim nothing more
 	kill    context.CancelCauseFunc
-	wait    sync.WaitGroup // the worker's own goroutines
+	work    sync.WaitGroup // what claims, runs and settles
+	upkeep  sync.WaitGroup // the rest, which goes on until all work has ended
 }
 
 // New makes a worker that does nothing until Start.
@@ -94,11 +95,11 @@ func (w *Worker) Start() {
 	ctx, kill := context.WithCancelCause(context.Background())
 	w.kill = kill
 	for _, p := range w.pumps {
-		w.wait.Go(func() { p.run(ctx) })
+		w.work.Go(func() { p.run(ctx) })
 	}
-	w.wait.Go(func() { w.keepTime(ctx) })
-	w.wait.Go(func() { w.keepSweeping(ctx) })
-	w.wait.Go(func() { w.keepLeases(ctx) })
+	w.upkeep.Go(func() { w.keepTime(ctx) })
+	w.upkeep.Go(func() { w.keepSweeping(ctx) })
+	w.upkeep.Go(func() { w.keepAlive(ctx) })
 }
 
 // Stop claims nothing more, lets running work finish for the grace time, then
@@ -118,8 +119,9 @@ func (w *Worker) Stop() {
 		defer timer.Stop()
 	}
 	w.mu.Unlock()
-	w.wait.Wait()
+	w.work.Wait()
 	w.kill(ErrStopping)
+	w.upkeep.Wait()
 }
 
 func (w *Worker) stopping() bool {

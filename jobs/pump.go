@@ -117,11 +117,11 @@ func (p *pump) advance(ctx context.Context, done []records.Settlement, tries map
 		if err != nil {
 			p.w.Log.Error("the queue could not be read", "kind", p.kind.Name, "err", err)
 		}
-		left := p.settled(ctx, done, errs, tries)
-		p.slots.Release(int64(free + len(done) - len(left) - len(jobs)))
 		for _, j := range jobs {
 			p.start(ctx, j)
 		}
+		left := p.settled(ctx, done, errs, tries)
+		p.slots.Release(int64(free + len(done) - len(left) - len(jobs)))
 		done = p.drain(left)
 		if err != nil || len(left) > 0 {
 			return done, false
@@ -171,6 +171,7 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 				left = append(left, s)
 				continue
 			}
+			p.wake() // its slot was not counted as free
 		}
 		if p.kind.After != nil && (errs[i] == nil || errors.Is(errs[i], records.ErrLeaseLost)) {
 			p.kind.After(context.WithoutCancel(ctx), s, errs[i] != nil)
@@ -189,7 +190,7 @@ func (p *pump) start(ctx context.Context, j records.Job) {
 	p.mu.Lock()
 	p.running[j.Fence()] = cancel
 	p.mu.Unlock()
-	p.w.wait.Go(func() {
+	p.w.work.Go(func() {
 		s := p.handle(jobCtx, j)
 		s.Job = j
 		cancel(nil)

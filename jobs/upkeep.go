@@ -45,8 +45,11 @@ func (w *Worker) keepTime(ctx context.Context) {
 			if err != nil {
 				w.Log.Error("waiting jobs could not be looked at", "err", err)
 			}
-			if at.IsZero() { // others may schedule something that we are not told of
-				at = w.DB.Now().Add(w.Poll)
+			switch now := w.DB.Now(); {
+			case at.IsZero(): // others may schedule something that we are not told of
+				at = now.Add(w.Poll)
+			case !at.After(now.Time): // somebody else has it locked
+				at = now.Add(time.Second)
 			}
 			set(at)
 		}
@@ -59,13 +62,7 @@ func (w *Worker) keepSweeping(ctx context.Context) {
 	tick := time.NewTicker(w.Sweep)
 	defer tick.Stop()
 	for {
-		s, err := w.DB.Sweep(ctx)
-		if err != nil {
-			w.Log.Error("the sweep failed", "failures", s.Failures, "err", err)
-		}
-		if s.Rescued > 0 || s.Orphans > 0 {
-			w.Log.Warn("the sweep found lost work", "rescued", s.Rescued, "orphans", s.Orphans, "claimed", s.Claimed)
-		}
+		w.sweep(ctx)
 		select {
 		case <-w.stop:
 			return
@@ -74,19 +71,50 @@ func (w *Worker) keepSweeping(ctx context.Context) {
 	}
 }
 
-// keepLeases renews the leases of running work, and ends work whose claim is
-// lost. It goes on while stopping, until everything has been settled.
-func (w *Worker) keepLeases(ctx context.Context) {
-	tick := time.NewTicker(w.TTL / 3)
-	defer tick.Stop()
+// sweep does one round. It says first that this process and its work live: a
+// machine that has slept would take its own work for dead.
+func (w *Worker) sweep(ctx context.Context) {
+	if !w.beat(ctx) {
+		return // the database does not answer
+	}
+	w.renew(ctx)
+	s, err := w.DB.Sweep(ctx)
+	if err != nil {
+		w.Log.Error("the sweep failed", "failures", s.Failures, "err", err)
+	}
+	if s.Rescued > 0 || s.Orphans > 0 {
+		w.Log.Warn("the sweep found lost work", "rescued", s.Rescued, "orphans", s.Orphans, "claimed", s.Claimed)
+	}
+}
+
+// beatEvery is how often an instance says that it lives: often enough that it
+// may miss two before others take over its work.
+const beatEvery = 10 * time.Second
+
+// keepAlive beats, renews the leases of running work, and ends work whose
+// claim is lost. It goes on while stopping, until everything has been settled.
+func (w *Worker) keepAlive(ctx context.Context) {
+	beat, lease := time.NewTicker(beatEvery), time.NewTicker(w.TTL/3)
+	defer beat.Stop()
+	defer lease.Stop()
 	for {
 		select {
-		case <-w.stop:
-			return // the grace time is far shorter than a lease
-		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			w.beat(ctx)
+		case <-lease.C:
 			w.renew(ctx)
 		}
 	}
+}
+
+func (w *Worker) beat(ctx context.Context) bool {
+	err := w.DB.Beat(ctx, w.InstanceID, w.SpoolID)
+	if err != nil && ctx.Err() == nil {
+		w.Log.Error("this instance could not say that it lives", "err", err)
+	}
+	return err == nil
 }
 
 func (w *Worker) renew(ctx context.Context) {
@@ -101,7 +129,7 @@ func (w *Worker) renew(ctx context.Context) {
 			continue
 		}
 		lost, err := w.DB.Renew(ctx, fences, w.TTL)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			w.Log.Error("leases could not be renewed", "kind", p.kind.Name, "err", err)
 		}
 		for _, f := range lost {
