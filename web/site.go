@@ -94,7 +94,8 @@ func (s *Site) Render(w io.Writer, lang, page string, data any) error {
 }
 
 // RenderTiles writes the live fragment of each tile, which replaces the tile with the same id on any
-// page, one after the other. It is the data of one event; it has no empty line in it.
+// page; a page without that tile counts it as new. Together they are the data of one event of the stream
+// at Layout.LiveURL: no event name, an id to come back with as since, and "data: " before each line.
 func (s *Site) RenderTiles(w io.Writer, lang string, tiles []Tile) error {
 	return execute(w, s.pages[s.have(lang)][""], "live-tiles", tiles)
 }
