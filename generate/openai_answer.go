@@ -230,17 +230,18 @@ type base64Text struct{ r io.Reader }
 
 func (t *base64Text) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
-	out := p[:0]
+	kept := 0
 	for _, c := range p[:n] {
 		switch c {
 		case '=', '\r', '\n', ' ':
+			continue
 		case '-':
-			out = append(out, '+')
+			c = '+'
 		case '_':
-			out = append(out, '/')
-		default:
-			out = append(out, c)
+			c = '/'
 		}
+		p[kept] = c
+		kept++
 	}
-	return len(out), err
+	return kept, err
 }
