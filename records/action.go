@@ -23,7 +23,7 @@ func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
 			if err != nil {
 				return err
 			}
-			t.kinds[KindArchive] = true
+			t.ready(KindArchive)
 			i.NextAttemptAt = Time{}
 		case ArchiveFailed:
 			if i.SourceURL == "" && i.SpoolID == "" {
@@ -71,7 +71,7 @@ func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 		if err != nil || kind == "" {
 			return err
 		}
-		return t.addEvent(id, Event{Kind: kind})
+		return t.addEvents(Event{ImageID: id, Kind: kind})
 	})
 }
 
@@ -97,8 +97,9 @@ func (db *DB) DeleteImage(ctx context.Context, userID, id string) error {
 		if err != nil {
 			return err
 		}
-		return t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: i.ObjectKey,
+		_, err = t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: i.ObjectKey,
 			lane: LaneIdle, spoolID: i.SpoolID})
+		return err
 	})
 }
 

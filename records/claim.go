@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -109,17 +110,14 @@ func (t *tx) showGenerating(ids []string, changes []ImageChange) ([]ImageChange,
 
 // Renew moves the end of leases and returns those that are no longer ours.
 func (db *DB) Renew(ctx context.Context, fences []Fence, ttl time.Duration) (lost []Fence, err error) {
-	fences = slices.SortedFunc(slices.Values(fences), func(a, b Fence) int { return cmp.Compare(a.JobID, b.JobID) })
 	err = db.write(ctx, func(t *tx) error {
 		lost = nil
-		for _, f := range fences {
-			n, err := t.exec(`UPDATE jobs SET leased_until = ? WHERE `+fenced, append([]any{t.now.Add(ttl)}, f.args()...)...)
+		for part := range slices.Chunk(fences, fenceBatch) {
+			l, err := t.renew(part, t.now.Add(ttl))
 			if err != nil {
 				return err
 			}
-			if n == 0 {
-				lost = append(lost, f)
-			}
+			lost = append(lost, l...)
 		}
 		return nil
 	})
@@ -127,6 +125,24 @@ func (db *DB) Renew(ctx context.Context, fences []Fence, ttl time.Duration) (los
 		return nil, fmt.Errorf("renew leases: %w", err)
 	}
 	return lost, nil
+}
+
+func (t *tx) renew(fences []Fence, until Time) (lost []Fence, err error) {
+	var renewed, settling []string
+	mine, args := anyOf(fences)
+	// A row that is locked is being settled by us at this moment: to wait for
+	// it could be to wait for each other.
+	err = t.all(&renewed, `WITH mine AS MATERIALIZED (SELECT id FROM jobs WHERE `+mine+t.skipLocked()+`)
+		UPDATE jobs SET leased_until = ? FROM mine WHERE jobs.id = mine.id RETURNING jobs.id`, append(args, until)...)
+	if err != nil || len(renewed) == len(fences) {
+		return nil, err
+	}
+	lost = slices.DeleteFunc(slices.Clone(fences), func(f Fence) bool { return slices.Contains(renewed, f.JobID) })
+	mine, args = anyOf(lost)
+	if err := t.all(&settling, `SELECT id FROM jobs WHERE `+mine, args...); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(lost, func(f Fence) bool { return slices.Contains(settling, f.JobID) }), nil
 }
 
 // Promote makes waiting jobs ready whose time has come, and returns when the
@@ -150,15 +166,27 @@ func (t *tx) promote() (int, error) {
 			SELECT id FROM jobs WHERE state = 'waiting' AND run_at <= ? ORDER BY id`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'ready' FROM due WHERE jobs.id = due.id RETURNING kind`, t.now)
 	for _, k := range kinds {
-		t.kinds[k] = true
+		t.ready(k)
 	}
 	return len(kinds), err
 }
 
 // fenced is the condition that a job is still claimed as a Fence says.
-const fenced = `id = ? AND claim = ? AND owner = ? AND state = 'running'`
+const fenced = `(id = ? AND claim = ? AND owner = ? AND state = 'running')`
 
 func (f Fence) args() []any { return []any{f.JobID, f.Claim, f.Owner} }
+
+// fenceBatch is how many claims one statement names.
+const fenceBatch = 100
+
+// anyOf is the condition that a job is one of the fences, which are not none.
+func anyOf(fences []Fence) (string, []any) {
+	var args []any
+	for _, f := range fences {
+		args = append(args, f.args()...)
+	}
+	return `(` + fenced + strings.Repeat(` OR `+fenced, len(fences)-1) + `)`, args
+}
 
 // skipLocked locks the rows of a SELECT and passes over those that another
 // transaction has locked. SQLite has one writer and needs neither.

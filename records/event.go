@@ -38,15 +38,16 @@ const (
 // maxDetail bounds an event's detail in bytes.
 const maxDetail = 2000
 
-func (t *tx) addEvent(imageID string, e Event) error {
-	if len(e.Detail) > maxDetail {
-		e.Detail = e.Detail[:maxDetail]
+// addEvents records events in their order; each names its image.
+func (t *tx) addEvents(events ...Event) error {
+	rows := make([][]any, len(events))
+	for n, e := range events {
+		detail := e.Detail[:min(len(e.Detail), maxDetail)]
+		rows[n] = []any{t.orderedID(), e.ImageID, e.Kind, e.Attempt, e.Reason, validText(detail), e.StartedAt, t.now}
 	}
-	_, err := t.exec(`INSERT INTO image_events (id, image_id, kind, attempt, reason, detail, started_at, at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.orderedID(), imageID, e.Kind, e.Attempt, e.Reason, validText(e.Detail), e.StartedAt, t.now)
+	_, err := t.insert(`image_events (id, image_id, kind, attempt, reason, detail, started_at, at)`, rows, ``)
 	if err != nil {
-		return fmt.Errorf("record event %s: %w", e.Kind, err)
+		return fmt.Errorf("record events: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generatio
 		if err != nil {
 			return err
 		}
-		if err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID}); err != nil {
+		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID}); err != nil {
 			return err
 		}
 		images := make([]Image, g.N)
@@ -132,7 +132,8 @@ func (db *DB) ImageMade(ctx context.Context, f Fence, c ImageChange) error {
 }
 
 func (t *tx) enqueueArchive(i *Image, lane int) error {
-	return t.enqueue(archiveJob(i, lane))
+	_, err := t.enqueue(archiveJob(i, lane))
+	return err
 }
 
 func archiveJob(i *Image, lane int) newJob {

@@ -46,10 +46,10 @@ func TestHistoryFollowedByItsCursorEndsWithThePresentState(t *testing.T) {
 		images := w.imports(ada, 12)
 		writing := make(chan struct{})
 		var writers, poller sync.WaitGroup
-		for n := range 6 {
+		for n := range 4 {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
 			writers.Go(func() {
-				for round := range 25 {
+				for round := range 12 {
 					i := images[random.IntN(len(images))]
 					yes := random.IntN(2) == 0
 					var err error

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
+	"strings"
 	"time"
 )
 
@@ -22,6 +23,20 @@ func NewID() string {
 	binary.BigEndian.PutUint32(b[:4], uint32(time.Now().Unix()))
 	rand.Read(b[4:]) // never fails, by its documentation
 	return lower(idEncoding.EncodeToString(b[:]))
+}
+
+// IDTime is the second in which an id of NewID was made, so that what belongs
+// to an id can be kept by date and found again by the id alone. For any other
+// text it is the zero time.
+func IDTime(id string) time.Time {
+	if !IsID(id) {
+		return time.Time{}
+	}
+	b, err := idEncoding.DecodeString(strings.ToUpper(id))
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(int64(binary.BigEndian.Uint32(b)), 0).UTC()
 }
 
 // orderedID returns an id for a job or an event: 64 bits of time, which sort

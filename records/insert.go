@@ -12,28 +12,25 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	if err != nil {
 		return err
 	}
+	rows, events := make([][]any, len(images)), make([]Event, len(images))
 	for n := range images {
 		i := &images[n]
 		i.ID, i.Seq, i.CreatedAt, i.UpdatedAt = NewID(), seq+int64(n), t.now, t.now
-		_, err := t.exec(`INSERT INTO images (id, user_id, generation_id, import_id, position, seq, status, prompt,
-				negative_prompt, provider, model, params, source_url, source_expires_at, spool_id, mime, bytes,
-				width, height, sha256, reason, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
+		rows[n] = []any{i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
 			i.NegativePrompt, i.Provider, i.Model, i.Params.text(), i.SourceURL, i.SourceExpiresAt, i.SpoolID, i.MIME, i.Bytes,
-			i.Width, i.Height, i.SHA256, i.Reason, i.CreatedAt, i.UpdatedAt)
-		if err != nil {
-			return fmt.Errorf("insert an image: %w", err)
-		}
-		kind := EventAccepted
+			i.Width, i.Height, i.SHA256, i.Reason, i.CreatedAt, i.UpdatedAt}
+		events[n] = Event{ImageID: i.ID, Kind: EventAccepted}
 		if i.ImportID != nil {
-			kind = EventImported
-		}
-		if err := t.addEvent(i.ID, Event{Kind: kind}); err != nil {
-			return err
+			events[n].Kind = EventImported
 		}
 	}
-	return nil
+	_, err = t.insert(`images (id, user_id, generation_id, import_id, position, seq, status, prompt,
+		negative_prompt, provider, model, params, source_url, source_expires_at, spool_id, mime, bytes,
+		width, height, sha256, reason, created_at, updated_at)`, rows, ``)
+	if err != nil {
+		return fmt.Errorf("insert images: %w", err)
+	}
+	return t.addEvents(events...)
 }
 
 func (db *DB) imagesOf(ctx context.Context, column, userID, id string) ([]Image, error) {
@@ -85,17 +82,19 @@ func (db *DB) CreateImport(ctx context.Context, userID string, items []ImportIte
 		if err := t.insertImages(userID, images); err != nil {
 			return err
 		}
+		var jobs []newJob
+		var refused []Event
 		for n := range images {
 			if items[n].Reason != "" {
-				err = t.addEvent(images[n].ID, Event{Kind: EventArchiveFailed, Reason: items[n].Reason, Detail: items[n].Detail})
+				refused = append(refused, Event{ImageID: images[n].ID, Kind: EventArchiveFailed, Reason: items[n].Reason, Detail: items[n].Detail})
 			} else {
-				err = t.enqueueArchive(&images[n], LaneBulk)
-			}
-			if err != nil {
-				return err
+				jobs = append(jobs, archiveJob(&images[n], LaneBulk))
 			}
 		}
-		return nil
+		if _, err := t.enqueue(jobs...); err != nil {
+			return err
+		}
+		return t.addEvents(refused...)
 	})
 	if err != nil {
 		return "", nil, fmt.Errorf("create an import: %w", err)

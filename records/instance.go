@@ -79,7 +79,7 @@ func (t *tx) releaseHeld(spoolID string) error {
 			SELECT id FROM jobs WHERE state = 'held' AND spool_id IN ('', ?) ORDER BY id`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'ready' FROM held WHERE jobs.id = held.id RETURNING kind`, spoolID)
 	for _, k := range kinds {
-		t.kinds[k] = true
+		t.ready(k)
 	}
 	return err
 }

@@ -76,36 +76,33 @@ type newJob struct {
 	dedupe                  string // empty: kind:ref
 }
 
-// enqueue adds a job in the transaction that makes it necessary. If one with
-// the same dedupe key is there, it stays as it is: a repeat is no error.
-func (t *tx) enqueue(j newJob) error {
-	_, err := t.enqueueOnce(j)
-	return err
-}
-
-// enqueueOnce says beside that whether the job is new.
-func (t *tx) enqueueOnce(j newJob) (added bool, err error) {
-	state := JobReady
-	if j.runAt.IsZero() {
-		j.runAt = t.now
-	} else if j.runAt.After(t.now.Time) {
-		state = JobWaiting
+// enqueue adds jobs in the transaction that makes them necessary, and returns
+// how many. If one with the same dedupe key is there, it stays as it is: a
+// repeat is no error.
+func (t *tx) enqueue(jobs ...newJob) (added int, err error) {
+	rows := make([][]any, len(jobs))
+	for n, j := range jobs {
+		state := JobReady
+		if j.runAt.IsZero() {
+			j.runAt = t.now
+		} else if j.runAt.After(t.now.Time) {
+			state = JobWaiting
+		}
+		if j.deadline.IsZero() {
+			j.deadline = Never
+		}
+		if j.dedupe == "" {
+			j.dedupe = j.kind + ":" + j.ref
+		}
+		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now}
+		t.ready(j.kind)
 	}
-	if j.deadline.IsZero() {
-		j.deadline = Never
-	}
-	if j.dedupe == "" {
-		j.dedupe = j.kind + ":" + j.ref
-	}
-	n, err := t.exec(`INSERT INTO jobs (id, kind, ref, user_id, data, state, lane, deadline, run_at, spool_id, dedupe_key, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (dedupe_key) DO NOTHING`,
-		t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now)
+	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, deadline, run_at, spool_id, dedupe_key, created_at)`,
+		rows, ` ON CONFLICT (dedupe_key) DO NOTHING`)
 	if err != nil {
-		return false, fmt.Errorf("enqueue %s %s: %w", j.kind, j.ref, err)
+		return 0, fmt.Errorf("enqueue: %w", err)
 	}
-	t.kinds[j.kind] = true
-	return n > 0, nil
+	return int(n), nil
 }
 
 // JobsOf lists the jobs about one thing.

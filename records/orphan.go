@@ -13,17 +13,14 @@ func (t *tx) enqueueOrphans() (int, error) {
 		WHERE status IN ('generated', 'archiving', 'retry_wait')
 			AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.ref = images.id AND jobs.kind = 'archive')
 		ORDER BY created_at, id LIMIT ?`, orphanBatch)
-	found := 0
-	for n := range images {
-		added, err := t.enqueueOnce(archiveJob(&images[n], LaneInteractive))
-		if err != nil {
-			return 0, err
-		}
-		if added {
-			found++
-		}
+	if err != nil {
+		return 0, err
 	}
-	return found, err
+	jobs := make([]newJob, len(images))
+	for n := range images {
+		jobs[n] = archiveJob(&images[n], LaneInteractive)
+	}
+	return t.enqueue(jobs...)
 }
 
 // endDiscarded finds unfinished things whose job was given up and ends them

@@ -8,6 +8,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -29,6 +30,8 @@ var ErrNotFound = errors.New("not found")
 type DB struct {
 	sqlx     *sqlx.DB
 	postgres bool
+	url      string      // of PostgreSQL
+	pooled   atomic.Bool // behind a pooler that hands out sessions by transaction
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
 	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
 
@@ -53,7 +56,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 	var err error
 	if db.postgres {
-		db.sqlx, err = openPostgres(c)
+		db.url, err = postgresURL(c.URL)
+		if err == nil {
+			db.sqlx, err = openPostgres(db.url, c.MaxConns)
+		}
 	} else {
 		db.sqlx, err = openSQLite(c.Path)
 	}
@@ -67,24 +73,26 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return db, nil
 }
 
-func openPostgres(c Config) (*sqlx.DB, error) {
-	u, err := url.Parse(c.URL)
+// postgresURL is the URL that we connect with.
+func postgresURL(given string) (string, error) {
+	u, err := url.Parse(given)
 	if err != nil {
-		return nil, errors.New("open the database: DATABASE_URL is not a URL") // err would show the password
+		return "", errors.New("open the database: DATABASE_URL is not a URL") // err would show the password
 	}
 	q := u.Query()
 	// Without it lib/pq prepares each statement, and a pooler in transaction
 	// mode hands the prepared statement to another session.
 	q.Set("binary_parameters", "yes")
 	u.RawQuery = q.Encode()
-	db, err := sqlx.Open("postgres", u.String())
+	return u.String(), nil
+}
+
+func openPostgres(url string, conns int) (*sqlx.DB, error) {
+	db, err := sqlx.Open("postgres", url)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	conns := c.MaxConns
-	if conns == 0 {
-		conns = 16
-	}
+	conns = cmp.Or(conns, 16)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -100,33 +99,61 @@ func (t *tx) settle(list []Settlement, errs []error) ([]ImageChange, error) {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(list[a].Job.ID, list[b].Job.ID) })
+	completed, err := t.complete(list, order)
+	if err != nil {
+		return nil, err
+	}
 	var changes []ImageChange
 	for _, i := range order {
-		errs[i] = nil // of an earlier try
-		n, err := t.settleJob(&list[i])
-		if err != nil {
+		s, stands := &list[i], false
+		if s.Verdict == Complete {
+			stands = completed[s.Job.ID]
+		} else if stands, err = t.settleJob(s); err != nil {
 			return nil, err
 		}
-		if n == 0 {
+		errs[i] = nil // of an earlier try
+		if !stands {
 			errs[i] = ErrLeaseLost
 			continue
 		}
-		if g := list[i].Generation; g != nil {
-			if err := t.changeGeneration(g); err != nil {
+		if s.Generation != nil {
+			if err := t.changeGeneration(s.Generation); err != nil {
 				return nil, err
 			}
 		}
-		changes = append(changes, list[i].Images...)
+		changes = append(changes, s.Images...)
 	}
 	return changes, nil
 }
 
-func (t *tx) settleJob(s *Settlement) (int64, error) {
+// complete deletes the rows of completed jobs, which most are, in one
+// statement, and says which ones there were.
+func (t *tx) complete(list []Settlement, order []int) (map[string]bool, error) {
+	var fences []Fence
+	for _, i := range order {
+		if list[i].Verdict == Complete {
+			fences = append(fences, list[i].Job.Fence())
+		}
+	}
+	done := map[string]bool{}
+	for part := range slices.Chunk(fences, fenceBatch) {
+		var ids []string
+		ours, args := anyOf(part)
+		if err := t.all(&ids, `DELETE FROM jobs WHERE `+ours+` RETURNING id`, args...); err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			done[id] = true
+		}
+	}
+	return done, nil
+}
+
+// settleJob settles a job that is not done, and reports whether it was ours.
+func (t *tx) settleJob(s *Settlement) (bool, error) {
 	var set string
 	var args []any
 	switch s.Verdict {
-	case Complete:
-		return t.exec(`DELETE FROM jobs WHERE `+fenced, s.Job.Fence().args()...)
 	case Retry:
 		set, args = `state = 'waiting', run_at = ?, attempt = attempt + 1`, []any{s.RunAt}
 	case Defer:
@@ -138,61 +165,14 @@ func (t *tx) settleJob(s *Settlement) (int64, error) {
 	case Discard:
 		set = `state = 'discarded', attempt = attempt + 1`
 	default:
-		return 0, fmt.Errorf("unknown verdict %d", s.Verdict)
+		return false, fmt.Errorf("unknown verdict %d", s.Verdict)
 	}
 	args = append(args, validText(s.Error), s.SpoolID, s.SpoolID)
 	if s.Verdict != Discard && s.Verdict != Hold {
 		t.kinds[s.Job.Kind] = true // somebody has to set a timer, or to claim it
 	}
-	return t.exec(`UPDATE jobs SET `+set+`, owner = '', instance_id = '', leased_until = NULL, last_error = ?,
+	n, err := t.exec(`UPDATE jobs SET `+set+`, owner = '', instance_id = '', leased_until = NULL, last_error = ?,
 		spool_id = CASE WHEN ? = '' THEN spool_id ELSE ? END
 		WHERE `+fenced, append(args, s.Job.Fence().args()...)...)
-}
-
-// changeImages writes images and their events, raising each owner's change
-// number once for each.
-func (t *tx) changeImages(changes []ImageChange) error {
-	slices.SortFunc(changes, func(a, b ImageChange) int {
-		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
-	})
-	perUser := map[string]int{}
-	for _, c := range changes {
-		perUser[c.Image.UserID]++
-	}
-	next := map[string]int64{}
-	for _, user := range slices.Sorted(maps.Keys(perUser)) {
-		seq, err := t.bump(user, perUser[user])
-		if err != nil {
-			return err
-		}
-		next[user] = seq
-	}
-	for _, c := range changes {
-		c.Image.Seq = next[c.Image.UserID]
-		next[c.Image.UserID]++
-		if err := t.changeImage(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) changeImage(c ImageChange) error {
-	i := c.Image
-	i.UpdatedAt = t.now
-	n, err := t.exec(`UPDATE images SET seq = ?, status = ?, source_url = ?, source_expires_at = ?, spool_id = ?,
-			object_key = ?, object_etag = ?, mime = ?, bytes = ?, width = ?, height = ?, sha256 = ?, params = ?,
-			attempt = ?, next_attempt_at = ?, reason = ?, provider_message = ?, updated_at = ?, archived_at = ?
-		WHERE id = ? AND user_id = ?`,
-		i.Seq, string(i.Status), validText(i.SourceURL), i.SourceExpiresAt, i.SpoolID,
-		i.ObjectKey, validText(i.ObjectETag), validText(i.MIME), i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(),
-		i.Attempt, i.NextAttemptAt, i.Reason, validText(i.ProviderMessage), i.UpdatedAt, i.ArchivedAt,
-		i.ID, i.UserID)
-	if err != nil {
-		return fmt.Errorf("write image %s: %w", i.ID, err)
-	}
-	if n == 0 || c.Event == nil { // deleted meanwhile: nothing to tell
-		return nil
-	}
-	return t.addEvent(i.ID, *c.Event)
+	return n > 0, err
 }

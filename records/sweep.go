@@ -71,7 +71,7 @@ func (t *tx) giveBack(condition string, args ...any) (int, error) {
 	}
 	var changes []ImageChange
 	for _, j := range jobs {
-		t.kinds[j.Kind] = true
+		t.ready(j.Kind)
 		found, err := t.interrupted(j)
 		if err != nil {
 			return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
@@ -22,6 +23,7 @@ type tx struct {
 	now      Time
 	ids      int64           // ordered ids given out
 	kinds    map[string]bool // whose jobs became due
+	enqueued map[string]bool // of these, those that any instance may claim
 	changed  map[string]bool // whose images changed
 }
 
@@ -53,8 +55,11 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
 	defer sqlTx.Rollback() // after a commit it does nothing; its error says nothing that fn's does not
-	t := &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, changed: map[string]bool{}}
+	t := &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
 	if err := fn(t); err != nil {
+		return err
+	}
+	if err := t.notifyOthers(); err != nil {
 		return err
 	}
 	if err := sqlTx.Commit(); err != nil {
@@ -68,6 +73,9 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 	}
 	return nil
 }
+
+// ready notes that jobs of a kind became due, for everybody to be told.
+func (t *tx) ready(kind string) { t.kinds[kind], t.enqueued[kind] = true, true }
 
 // isConflict reports a deadlock or a serialization failure.
 func isConflict(err error) bool {
@@ -94,6 +102,27 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// maxParams bounds the parameters of one statement: SQLite takes 32,766.
+const maxParams = 30_000
+
+// insert adds rows in one statement, or a few if they are very many: a round
+// trip for each row would cost more than the row. It returns how many were
+// added.
+func (t *tx) insert(into string, rows [][]any, onConflict string) (added int64, err error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	row := `(?` + strings.Repeat(`, ?`, len(rows[0])-1) + `)`
+	for part := range slices.Chunk(rows, maxParams/len(rows[0])) {
+		n, err := t.exec(`INSERT INTO `+into+` VALUES `+row+strings.Repeat(`, `+row, len(part)-1)+onConflict, slices.Concat(part...)...)
+		if err != nil {
+			return 0, err
+		}
+		added += n
+	}
+	return added, nil
 }
 
 // get reads one row; no row is ErrNotFound.

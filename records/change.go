@@ -1,0 +1,93 @@
+package records
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// changeImages writes images and their events, raising each owner's change
+// number once for each.
+func (t *tx) changeImages(changes []ImageChange) error {
+	slices.SortFunc(changes, func(a, b ImageChange) int {
+		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
+	})
+	if err := t.number(changes); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(changes, changeBatch) {
+		if err := t.writeImages(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number gives each change its owner's next change number.
+func (t *tx) number(changes []ImageChange) error {
+	perUser := map[string]int{}
+	for _, c := range changes {
+		perUser[c.Image.UserID]++
+	}
+	next := map[string]int64{}
+	for _, user := range slices.Sorted(maps.Keys(perUser)) {
+		seq, err := t.bump(user, perUser[user])
+		if err != nil {
+			return err
+		}
+		next[user] = seq
+	}
+	for _, c := range changes {
+		c.Image.Seq = next[c.Image.UserID]
+		next[c.Image.UserID]++
+	}
+	return nil
+}
+
+// changeBatch is how many images one statement writes; SQLite takes 500 parts
+// of a UNION.
+const changeBatch = 200
+
+// changedColumns are what a job writes of an image.
+const changedColumns = `id, user_id, seq, status, source_url, source_expires_at, spool_id, object_key, object_etag, mime, bytes,
+	width, height, sha256, params, attempt, next_attempt_at, reason, provider_message, updated_at, archived_at`
+
+func (i *Image) changedValues() []any {
+	return []any{i.ID, i.UserID, i.Seq, string(i.Status), validText(i.SourceURL), i.SourceExpiresAt, i.SpoolID, i.ObjectKey,
+		validText(i.ObjectETag), validText(i.MIME), i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(), i.Attempt,
+		i.NextAttemptAt, i.Reason, validText(i.ProviderMessage), i.UpdatedAt, i.ArchivedAt}
+}
+
+// writeImages writes images in one statement and then their events.
+func (t *tx) writeImages(changes []ImageChange) error {
+	var args []any
+	for _, c := range changes {
+		c.Image.UpdatedAt = t.now
+		args = append(args, c.Image.changedValues()...)
+	}
+	row := ` UNION ALL SELECT ?` + strings.Repeat(`, ?`, len(args)/len(changes)-1)
+	// The empty SELECT gives the parameters their types.
+	var written []string
+	err := t.all(&written, `UPDATE images SET seq = c.seq, status = c.status, source_url = c.source_url,
+			source_expires_at = c.source_expires_at, spool_id = c.spool_id, object_key = c.object_key,
+			object_etag = c.object_etag, mime = c.mime, bytes = c.bytes, width = c.width, height = c.height,
+			sha256 = c.sha256, params = c.params, attempt = c.attempt, next_attempt_at = c.next_attempt_at,
+			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at
+		FROM (SELECT `+changedColumns+` FROM images WHERE FALSE`+strings.Repeat(row, len(changes))+`) AS c
+		WHERE images.id = c.id AND images.user_id = c.user_id
+		RETURNING images.id`, args...)
+	if err != nil {
+		return fmt.Errorf("write images: %w", err)
+	}
+	var events []Event
+	for _, c := range changes { // what was deleted meanwhile has nothing to tell
+		if c.Event != nil && slices.Contains(written, c.Image.ID) {
+			e := *c.Event
+			e.ImageID = c.Image.ID
+			events = append(events, e)
+		}
+	}
+	return t.addEvents(events...)
+}

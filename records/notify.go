@@ -1,0 +1,100 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// channel is the name under which instances on one PostgreSQL tell each other
+// of new jobs.
+const channel = "afterimage_jobs"
+
+// notifyOthers tells other instances at the commit which kinds have new jobs:
+// one notification a transaction, since the commit of each takes a lock that
+// the whole database shares.
+func (t *tx) notifyOthers() error {
+	if !t.postgres || len(t.enqueued) == 0 {
+		return nil
+	}
+	kinds := strings.Join(slices.Sorted(maps.Keys(t.enqueued)), ",")
+	if _, err := t.exec(`SELECT pg_notify(?, ?)`, channel, kinds); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
+
+// Waits between tries to connect again.
+const (
+	listenAgainMin = 100 * time.Millisecond
+	listenAgainMax = 5 * time.Second
+)
+
+// listenProof is how long our own notification may take to come back before
+// we take it that a pooler swallows them.
+const listenProof = 3 * time.Second
+
+// Listen calls OnJobs's function for jobs that other instances enqueue, until
+// the context ends. On SQLite, where there are none, it only waits. Through a
+// pooler in transaction mode nothing arrives: that is said once, and new work
+// of other instances is found by the poll.
+func (db *DB) Listen(ctx context.Context, log *slog.Logger) {
+	if !db.postgres {
+		<-ctx.Done()
+		return
+	}
+	listener := pq.NewListener(db.url, listenAgainMin, listenAgainMax, func(event pq.ListenerEventType, err error) {
+		if err != nil {
+			log.Warn("the connection for notifications is broken", "event", int(event), "err", err)
+		}
+	})
+	defer listener.Close()
+	// An error comes again through the callback, and listening with it.
+	if err := listener.Listen(channel); err != nil {
+		log.Warn("the database does not notify", "err", err)
+	}
+	if err := db.prove(ctx); err != nil {
+		log.Warn("the database does not notify", "err", err)
+	}
+	proof := time.After(listenProof)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-proof:
+			log.Warn("notifications do not arrive, as behind a pooler in transaction mode: work of other instances is found by the poll")
+			db.pooled.Store(true)
+		case n := <-listener.Notify:
+			proof = nil
+			db.heard(n)
+		}
+	}
+}
+
+// prove sends a notification that only shows that they arrive.
+func (db *DB) prove(ctx context.Context) error {
+	_, err := db.sqlx.ExecContext(ctx, `SELECT pg_notify($1, '')`, channel)
+	return err
+}
+
+// heard passes on what another instance, or this one, has told. Nil stands for
+// a new connection: what was told meanwhile is lost, so everybody looks.
+func (db *DB) heard(n *pq.Notification) {
+	if n == nil {
+		for _, kind := range []string{KindGenerate, KindArchive, KindDelete} {
+			db.onJobs(kind)
+		}
+		return
+	}
+	for kind := range strings.SplitSeq(n.Extra, ",") {
+		if kind != "" {
+			db.onJobs(kind)
+		}
+	}
+}
