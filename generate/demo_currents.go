@@ -34,9 +34,9 @@ func drawCurrents(s *sketch) error {
 	f := newFlow(s, gradient(inks...))
 	// Broad pale strokes first, then finer and darker ones over them.
 	for _, pass := range []struct{ gap, width, alpha float64 }{
-		{1 / 16.0, 1 / 150.0, 0.22},
-		{1 / 44.0, 1 / 380.0, 0.62},
-		{1 / 60.0, 1 / 800.0, 0.72},
+		{1 / 16.0, 1 / 140.0, 0.26},
+		{1 / 44.0, 1 / 320.0, 0.80},
+		{1 / 60.0, 1 / 650.0, 0.85},
 	} {
 		if err := f.fill(pass.gap*s.unit, pass.width*s.unit, pass.alpha); err != nil {
 			return err

@@ -15,6 +15,8 @@ func drawMoonrise(s *sketch) error {
 	if s.dark() {
 		night = newStars(s, horizon)
 		moon.maria, moon.spot = 1, between(s.rnd, 0, 90)
+	} else {
+		moon.color = moon.color.mix(rgbOf(0xffffff), 0.6)
 	}
 	coast := newCoast(s, t, horizon)
 	sea := newSea(s, t, k, horizon)

@@ -78,7 +78,7 @@ var tintValues = map[string]tint{
 	"teal":   {195, 0.09},
 	"blue":   {258, 0.13},
 	"violet": {300, 0.14},
-	"pink":   {355, 0.13},
+	"pink":   {355, 0.18},
 	"grey":   {},
 }
 
