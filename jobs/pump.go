@@ -233,7 +233,7 @@ const maxAttempts = 5
 // after five attempts.
 func Backoff(now records.Time, j records.Job, err error) records.Settlement {
 	s := records.Settlement{Verdict: records.Retry, RunAt: now.Add(30 * time.Second << min(j.Attempt, 20)), Error: err.Error()}
-	if j.Attempt+1 >= maxAttempts {
+	if j.Attempt >= maxAttempts-1 {
 		s.Verdict = records.Discard
 	}
 	return s

@@ -9,7 +9,8 @@ import (
 )
 
 // changeImages writes images and their events, raising each owner's change
-// number once for each.
+// number once for each. What is archived stays so: a second job about the same
+// image, written by hand, must not undo it.
 func (t *tx) changeImages(changes []ImageChange) error {
 	slices.SortFunc(changes, func(a, b ImageChange) int {
 		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
@@ -76,13 +77,13 @@ func (t *tx) writeImages(changes []ImageChange) error {
 			sha256 = c.sha256, params = c.params, attempt = c.attempt, next_attempt_at = c.next_attempt_at,
 			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at
 		FROM (SELECT `+changedColumns+` FROM images WHERE FALSE`+strings.Repeat(row, len(changes))+`) AS c
-		WHERE images.id = c.id AND images.user_id = c.user_id
+		WHERE images.id = c.id AND images.user_id = c.user_id AND images.status <> 'archived'
 		RETURNING images.id`, args...)
 	if err != nil {
 		return fmt.Errorf("write images: %w", err)
 	}
 	var events []Event
-	for _, c := range changes { // what was deleted meanwhile has nothing to tell
+	for _, c := range changes { // what was deleted or archived meanwhile has nothing to tell
 		if c.Event != nil && slices.Contains(written, c.Image.ID) {
 			e := *c.Event
 			e.ImageID = c.Image.ID

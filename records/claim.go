@@ -25,6 +25,10 @@ type ClaimRequest struct {
 	TTL        time.Duration // of the lease
 }
 
+// maxClaim keeps a number written by hand from going over the limit of its
+// column, which would fail every claim that comes upon it.
+const maxClaim = `9000000000000000000`
+
 func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	// MATERIALIZED: as a plain subquery the planner may run the SELECT once a
 	// row and so claim more than the limit.
@@ -34,7 +38,7 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 			WHERE kind = ? AND state = 'ready' AND (spool_id = '' OR spool_id = ?)
 			ORDER BY lane, turn, deadline, id
 			LIMIT ?`+t.skipLocked()+`)
-		UPDATE jobs SET state = 'running', claim = claim + 1, owner = ?, instance_id = ?, leased_until = ?
+		UPDATE jobs SET state = 'running', claim = CASE WHEN claim < `+maxClaim+` THEN claim + 1 ELSE 1 END, owner = ?, instance_id = ?, leased_until = ?
 		FROM due WHERE jobs.id = due.id
 		RETURNING jobs.id, `+jobColumns[len("id, "):],
 		r.Kind, r.SpoolID, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))

@@ -30,8 +30,8 @@ var ErrNotFound = errors.New("not found")
 type DB struct {
 	sqlx     *sqlx.DB
 	postgres bool
-	url      string      // of PostgreSQL
-	pooled   atomic.Bool // behind a pooler that hands out sessions by transaction
+	url      string        // of PostgreSQL
+	pooled   atomic.Bool   // behind a pooler that hands out sessions by transaction
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
 	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
 

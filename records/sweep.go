@@ -61,11 +61,11 @@ func (t *tx) giveBack(condition string, args ...any) (int, error) {
 	var jobs []Job
 	err := t.all(&jobs, `WITH lost AS MATERIALIZED (
 			SELECT id FROM jobs WHERE state = 'running' AND (`+condition+`) ORDER BY id`+t.skipLocked()+`)
-		UPDATE jobs SET crashes = crashes + 1, owner = '', instance_id = '', leased_until = NULL,
+		UPDATE jobs SET crashes = CASE WHEN crashes < ? THEN crashes + 1 ELSE crashes END, owner = '', instance_id = '', leased_until = NULL,
 			last_error = 'the process that ran it ended',
-			state = CASE WHEN crashes + 1 >= ? THEN 'discarded' ELSE 'ready' END
+			state = CASE WHEN crashes >= ? THEN 'discarded' ELSE 'ready' END
 		FROM lost WHERE jobs.id = lost.id
-		RETURNING jobs.id, `+jobColumns[len("id, "):], append(args, maxCrashes)...)
+		RETURNING jobs.id, `+jobColumns[len("id, "):], append(args, maxCrashes, maxCrashes-1)...)
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
