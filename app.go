@@ -76,7 +76,10 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	if a.fetch, err = newFetch(c.Archive); err != nil {
 		return nil, err
 	}
-	providers := newProviders(c, a.fetch)
+	providers, err := newProviders(c, a.fetch)
+	if err != nil {
+		return nil, err
+	}
 	a.archiver = archive.New(archive.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers),
 		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Log: log,
@@ -139,9 +142,19 @@ func checkAllow(c Config) []Problem {
 
 // newProviders are those that are set up, and the demo, which always is. The
 // first is the default.
-func newProviders(c Config, client *fetch.Client) []generate.Provider {
+func newProviders(c Config, client *fetch.Client) ([]generate.Provider, error) {
 	var list []generate.Provider
-	return append(list, generate.NewDemo())
+	if c.OpenAI.Enabled {
+		p, err := generate.NewOpenAI(generate.OpenAIConfig{
+			BaseURL: c.OpenAI.BaseURL, APIKey: c.OpenAI.APIKey, Models: c.OpenAI.Models,
+			Client: client.HTTPClient(c.OpenAI.BaseURL), MaxBytes: c.Archive.MaxBytes,
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return append(list, generate.NewDemo()), nil
 }
 
 func origins(providers []generate.Provider) map[string][]string {

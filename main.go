@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	_ "time/tzdata" // people's time zones, on machines that have none
 )
 
 // Exit codes.

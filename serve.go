@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"log/slog"
 	"net"
 	nethttp "net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"afterimage/records"
@@ -33,6 +36,9 @@ func serve(ctx context.Context, p program, args []string) error {
 		return err
 	}
 	log := newLogger(c, p)
+	// The standard library tells it, beside errors, the bytes of strange
+	// answers: they may be anything.
+	stdlog.SetOutput(io.Discard)
 	db, err := openDatabase(ctx, c)
 	if err != nil {
 		return err
@@ -96,9 +102,10 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	if rescued > 0 {
 		a.log.Warn("work of a process that ended was taken up again", "jobs", rescued)
 	}
-	beats, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
-	beating := make(chan struct{})
-	go func() { defer close(beating); a.beat(beats) }()
+	alive, stopAlive := context.WithCancel(context.WithoutCancel(ctx))
+	var upkeep sync.WaitGroup
+	upkeep.Go(func() { a.beat(alive) })
+	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	a.worker.Start()
 
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,8 +136,8 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	}
 	a.worker.Stop()
 	a.archiver.Close()
-	stopBeats()
-	<-beating
+	stopAlive()
+	upkeep.Wait()
 	if endErr := a.db.EndInstance(drain, a.instance); endErr != nil {
 		a.log.Warn("this instance could not sign off", "err", endErr)
 	}
@@ -138,26 +145,32 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// beat says that this instance lives until the context ends.
+// beat says that this instance lives until the context ends, and takes over
+// the work of those that do not.
 func (a *app) beat(ctx context.Context) {
 	interval := beatIntervalSQLite
 	if a.db.Postgres() {
 		interval = beatInterval
 	}
+	presence := a.db.NewPresence(a.instance, a.spool.ID())
+	defer presence.Close()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
+		rescued, err := presence.Beat(ctx)
+		if err == nil {
+			err = a.db.SyncClock(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("this instance could not say that it lives", "err", err)
+		}
+		if rescued > 0 {
+			a.log.Warn("work of an instance that ended was taken over", "jobs", rescued)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		if err := a.db.Beat(ctx, a.instance, a.spool.ID()); err != nil && ctx.Err() == nil {
-			a.log.Warn("this instance could not say that it lives", "err", err)
-			continue
-		}
-		if err := a.db.SyncClock(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("the database's clock could not be read", "err", err)
 		}
 	}
 }
