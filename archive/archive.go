@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"afterimage/fetch"
@@ -37,7 +38,8 @@ type Config struct {
 // Archiver archives images. Use New, and Close it after its worker stopped.
 type Archiver struct {
 	Config
-	gate *gate
+	gate  *gate
+	after sync.WaitGroup // cleaning up that nobody waits for
 }
 
 // New makes an Archiver.
@@ -54,7 +56,7 @@ func New(c Config) *Archiver {
 // Kinds are the kinds of job that this package does.
 func (a *Archiver) Kinds() []jobs.Kind {
 	return []jobs.Kind{
-		{Name: records.KindArchive, Slots: a.Slots, Run: a.run, Failed: a.panicked, After: a.after},
+		{Name: records.KindArchive, Slots: a.Slots, Run: a.run, Failed: a.panicked, After: a.settled},
 		{Name: records.KindDelete, Slots: 1, Run: a.delete},
 	}
 }
@@ -62,8 +64,12 @@ func (a *Archiver) Kinds() []jobs.Kind {
 // Paused says whether the store is paused, why, and since when.
 func (a *Archiver) Paused() (reason string, since time.Time, paused bool) { return a.gate.state() }
 
-// Close ends the probing of a paused store.
-func (a *Archiver) Close() { a.gate.close() }
+// Close ends the probing of a paused store and waits for what is being
+// cleaned up.
+func (a *Archiver) Close() {
+	a.gate.close()
+	a.after.Wait()
+}
 
 // task is one attempt to archive one image.
 type task struct {
@@ -71,25 +77,33 @@ type task struct {
 	job     records.Job
 	image   *records.Image
 	started records.Time
+	event   string // what the settlement tells beside its outcome
 }
 
 // run does one archive job.
 func (a *Archiver) run(ctx context.Context, job records.Job) records.Settlement {
 	t, s := a.begin(ctx, job)
-	if t == nil {
+	switch {
+	case t == nil:
 		return s
+	case t.elsewhere():
+		return t.handOver()
+	case t.mustWait():
+		return t.hold(nil)
 	}
 	b, err := t.obtain(ctx)
 	if err != nil {
-		return t.failed(ctx, err)
+		return t.failed(ctx, nil, err)
 	}
 	defer b.Close()
 	if err := t.check(b); err != nil {
-		return t.failed(ctx, err)
+		return t.failed(ctx, b, err)
 	}
-	if reason, _, paused := a.gate.state(); paused {
-		return t.hold(b, reason, nil)
+	if _, _, paused := a.gate.state(); paused && t.secure(b) {
+		return t.hold(nil)
 	}
+	// If our disk did not take them either, even a paused store is asked: these
+	// bytes may not come again.
 	info, err := a.Store.Put(ctx, t.object(b), b.Reader())
 	if err != nil {
 		return t.notStored(ctx, b, err)
@@ -105,6 +119,8 @@ func (a *Archiver) begin(ctx context.Context, job records.Job) (*task, records.S
 	case errors.Is(err, records.ErrNotFound):
 		a.Log.Error("an archive job is about an image that does not exist; it was discarded", "job", job.ID, "image", *job.Ref)
 		return nil, records.Settlement{Verdict: records.Discard, Error: "the image does not exist"}
+	case ctx.Err() != nil:
+		return nil, records.Settlement{Verdict: records.Release}
 	case err != nil:
 		a.Log.Error("an image could not be read", "job", job.ID, "image", *job.Ref, "err", err)
 		return nil, records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(a.Probe), Error: "the database did not answer"}
@@ -114,32 +130,17 @@ func (a *Archiver) begin(ctx context.Context, job records.Job) (*task, records.S
 	return &task{Archiver: a, job: job, image: &work.Image, started: a.DB.Now()}, records.Settlement{}
 }
 
-// obtain gets the image's bytes: from the spool if they are there, and from
-// the source otherwise.
-func (t *task) obtain(ctx context.Context) (bytes, error) {
+// elsewhere reports that the bytes are only in another instance's spool. Jobs
+// are bound to it, but a row written by hand may not be.
+func (t *task) elsewhere() bool {
 	i := t.image
-	if t.Spool.Has(i.ID) {
-		return t.fromSpool()
-	}
-	if i.SourceURL == "" {
-		return nil, &fetch.Error{Reason: fetch.Missing, Final: true, Detail: "there is neither a source nor a file in the spool"}
-	}
-	b := newScratch(t.Spool, i.ID)
-	got, err := t.Fetch.Get(ctx, t.source(), b)
-	if err != nil {
-		b.Close()
-		return nil, err
-	}
-	b.sum = got.SHA256
-	return b, nil
+	return i.SpoolID != "" && i.SpoolID != t.Spool.ID() && i.SourceURL == ""
 }
 
-func (t *task) source() fetch.Source {
-	s := fetch.Source{URL: t.image.SourceURL, Expires: t.image.SourceExpiresAt.Time}
-	if t.image.ImportID == nil {
-		s.Origins = t.Origins[t.image.Provider]
-	}
-	return s
+// mustWait reports that the bytes are secured and the store is paused.
+func (t *task) mustWait() bool {
+	_, _, paused := t.gate.state()
+	return paused && t.image.SpoolID == t.Spool.ID() && t.Spool.Has(t.image.ID)
 }
 
 // check finds out what the bytes are and notes it in the image.
@@ -150,10 +151,36 @@ func (t *task) check(b bytes) error {
 	}
 	i := t.image
 	i.MIME, i.Width, i.Height, i.Bytes, i.SHA256 = found.MIME, found.Width, found.Height, b.Size(), fmt.Sprintf("%x", b.SHA256())
-	i.ObjectKey = objectKey(i, found.Ext)
+	i.ObjectKey = objectKey(i.ID) + found.Ext
 	return nil
 }
 
 func (t *task) object(b bytes) storage.Object {
 	return storage.Object{Key: t.image.ObjectKey, ContentType: t.image.MIME, Size: b.Size(), SHA256: b.SHA256()}
+}
+
+// secure puts the bytes into the spool, so that the source may die. It reports
+// whether they are there.
+func (t *task) secure(b bytes) bool {
+	i := t.image
+	if b == nil || i.SpoolID == t.Spool.ID() {
+		return i.SpoolID == t.Spool.ID()
+	}
+	if err := b.Secure(); err != nil {
+		t.log().Error("an image could not be secured in the spool", "err", err)
+		return false
+	}
+	i.SpoolID, t.event = t.Spool.ID(), records.EventPaused
+	return true
+}
+
+// distrust drops bytes that have gone bad in the spool, if the source can give
+// them again. It reports whether it did.
+func (t *task) distrust(b bytes) bool {
+	if _, ok := b.(*spooled); !ok || t.image.SourceURL == "" {
+		return false
+	}
+	t.image.SpoolID = ""
+	t.unspool(t.image.ID)
+	return true
 }

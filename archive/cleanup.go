@@ -3,54 +3,71 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"afterimage/records"
+	"afterimage/storage"
 )
 
 func (t *task) log() *slog.Logger {
 	return t.Log.With("image", t.image.ID, "job", t.job.ID, "attempt", t.job.Attempt+1)
 }
 
-// objectKey is where an image's object lies. It depends on nothing but the
-// image, so a repeat overwrites the same object.
-func objectKey(i *records.Image, ext string) string {
-	return "images/" + i.CreatedAt.Format("2006/01/02/") + i.ID + ext
+// objectKey is where an image's object lies, without the extension. It depends
+// on nothing but the id, so a repeat overwrites the same object, and an object
+// is found even if no row says that it was stored.
+func objectKey(id string) string {
+	return "images/" + records.IDTime(id).Format("2006/01/02/") + id
 }
 
-// after does what may be done only once a settlement stands.
-func (a *Archiver) after(ctx context.Context, s records.Settlement, lost bool) {
+// settled does what may be done only once a settlement stands, or turned out
+// to be too late. The queue waits for it, so it asks nobody who may be slow.
+func (a *Archiver) settled(ctx context.Context, s records.Settlement, lost bool) {
 	if len(s.Images) == 0 {
 		return
 	}
 	i := s.Images[0].Image
-	if !lost {
-		if i.Status == records.Archived {
-			a.unspool(i.ID)
+	if lost {
+		a.after.Go(func() { a.tidy(ctx, i) })
+		return
+	}
+	if i.Status == records.Archived {
+		a.unspool(i.ID)
+	}
+	switch s.Verdict {
+	case records.Hold:
+		if _, _, paused := a.Paused(); !paused {
+			a.gate.release() // the store came back while this was written
 		}
-		if _, _, paused := a.Paused(); s.Verdict == records.Hold && !paused {
-			a.releaseHeld(ctx) // the store came back while this was written
-		}
-		return
-	}
-	// Deleted in the meantime? Then nobody else takes away what we stored.
-	_, err := a.DB.ImageByLink(ctx, i.ID)
-	if !errors.Is(err, records.ErrNotFound) {
-		return
-	}
-	a.unspool(i.ID)
-	if i.ObjectKey == "" {
-		return
-	}
-	if err := a.Store.Delete(ctx, i.ObjectKey); err != nil {
-		a.Log.Error("the object of a deleted image could not be deleted", "image", i.ID, "err", err)
+	case records.Complete:
+		a.gate.forget(i.ID)
 	}
 }
 
-func (a *Archiver) releaseHeld(ctx context.Context) {
-	if err := a.DB.ReleaseHeld(ctx, a.Spool.ID()); err != nil {
-		a.Log.Error("jobs that waited for the store could not be released", "err", err)
+// tidyTime bounds the cleaning up after one image.
+const tidyTime = time.Minute
+
+// tidy takes away what a worker left that lost its claim: the file of an image
+// that somebody else has archived, and everything of one that was deleted in
+// the meantime, when nobody else does.
+func (a *Archiver) tidy(ctx context.Context, i *records.Image) {
+	ctx, cancel := context.WithTimeout(ctx, tidyTime)
+	defer cancel()
+	now, err := a.DB.ImageByLink(ctx, i.ID)
+	switch {
+	case errors.Is(err, records.ErrNotFound):
+		a.gate.forget(i.ID)
+		a.unspool(i.ID)
+		if err := a.removeObject(ctx, i.ID); err != nil {
+			a.Log.Error("the object of a deleted image could not be deleted", "image", i.ID, "err", err)
+		}
+	case err != nil:
+		a.Log.Error("an image could not be read", "image", i.ID, "err", err)
+	case now.Status == records.Archived:
+		a.unspool(i.ID)
 	}
 }
 
@@ -60,23 +77,94 @@ func (a *Archiver) unspool(id string) {
 	}
 }
 
-// delete does one delete job: the object and the spool file of an image that
-// is gone. An object that a worker was just storing is taken away by after.
-func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settlement {
-	a.unspool(*job.Ref)
-	if job.Data == "" { // it was never stored
-		return records.Settlement{Verdict: records.Complete}
+// removeObject deletes whatever the store holds of an image.
+func (a *Archiver) removeObject(ctx context.Context, id string) error {
+	found, err := a.Store.List(ctx, objectKey(id)+".", "", 0)
+	for _, o := range found {
+		err = errors.Join(err, a.Store.Delete(ctx, o.Key))
 	}
-	err := a.Store.Delete(ctx, job.Data)
+	return err
+}
+
+// delete does one delete job: the object and the spool file of an image that
+// is gone. An object that a worker was just storing is taken away by tidy.
+func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settlement {
+	id := *job.Ref
+	a.unspool(id)
+	var err error
+	if job.Data != "" {
+		err = a.Store.Delete(ctx, job.Data)
+	} else { // no row knew of one, but its process may have ended before it told
+		err = a.removeObject(ctx, id)
+	}
 	switch {
 	case err == nil:
 		return records.Settlement{Verdict: records.Complete}
 	case ctx.Err() != nil:
 		return records.Settlement{Verdict: records.Release}
 	}
-	a.Log.Warn("an object could not be deleted", "image", *job.Ref, "err", err)
+	a.Log.Warn("an object could not be deleted", "image", id, "err", err)
+	if e, ok := errors.AsType[*storage.Error](err); ok && e.Final {
+		return records.Settlement{Verdict: records.Discard, Error: err.Error()}
+	}
 	return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(deleteAgain), Error: err.Error()}
 }
 
 // deleteAgain is the pause after the store did not delete an object.
 const deleteAgain = 30 * time.Second
+
+// strangerAge is how old a file of the spool must be that no row knows. It is
+// long, since the rows may be in a database that is only not the one in use.
+const strangerAge = 7 * 24 * time.Hour
+
+// CleanSpool removes files from the spool that a crash left and nobody needs:
+// of images that are archived, called off or gone. Call it at start.
+func (a *Archiver) CleanSpool(ctx context.Context) (removed int, err error) {
+	for id, err := range a.Spool.List() {
+		if err != nil {
+			return removed, fmt.Errorf("clean the spool: %w", err)
+		}
+		needless, err := a.needless(ctx, id)
+		if err != nil {
+			return removed, fmt.Errorf("clean the spool: %w", err)
+		}
+		if !needless {
+			continue
+		}
+		if err := a.Spool.Remove(id); err != nil {
+			return removed, fmt.Errorf("clean the spool: %w", err)
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+func (a *Archiver) needless(ctx context.Context, id string) (bool, error) {
+	if !records.IsID(id) {
+		return false, nil // not ours
+	}
+	i, err := a.DB.ImageByLink(ctx, id)
+	if errors.Is(err, records.ErrNotFound) {
+		return a.olderThan(id, strangerAge)
+	}
+	if err != nil {
+		return false, err
+	}
+	return i.Status == records.Archived || i.Status == records.Canceled || i.Status == records.GenerateFailed, nil
+}
+
+func (a *Archiver) olderThan(id string, age time.Duration) (bool, error) {
+	f, err := a.Spool.Open(id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && time.Since(info.ModTime()) > age, err
+}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -12,18 +13,20 @@ import (
 // gate is whether the store takes images. When it does not, all of them wait
 // while one probe at a time asks whether it is back.
 type gate struct {
-	c      Config
-	ctx    context.Context
-	cancel context.CancelFunc
-	probes sync.WaitGroup
+	c        Config
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	checking sync.Mutex // one check at a time
 
 	mu     sync.Mutex
 	reason string // empty: open
 	since  time.Time
+	failed map[string]int // how often the store refused an image while it was open, by image
 }
 
 func newGate(c Config) *gate {
-	g := &gate{c: c}
+	g := &gate{c: c, failed: map[string]int{}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
 }
@@ -41,12 +44,40 @@ func (g *gate) pause(e *storage.Error) {
 	defer g.mu.Unlock()
 	first := g.reason == ""
 	g.reason = e.Reason
-	if !first || g.ctx.Err() != nil {
+	if !first {
 		return
 	}
 	g.since = time.Now()
 	g.c.Log.Error("the store is paused", "store", g.c.Store.String(), "reason", e.Reason, "err", e)
-	g.probes.Go(g.probe)
+	g.start(g.probe)
+}
+
+// start runs fn until close; mu is held.
+func (g *gate) start(fn func()) {
+	if g.ctx.Err() == nil {
+		g.work.Go(fn)
+	}
+}
+
+// alone reports whether the trouble is with one image only: the store was back
+// after it failed, refused it again, and takes other objects at this moment.
+// Without it such an image would pause the store for all others for ever.
+func (g *gate) alone(id string) (times int, alone bool) {
+	g.mu.Lock()
+	g.failed[id]++
+	times = g.failed[id] - 1
+	g.mu.Unlock()
+	if _, _, paused := g.state(); times == 0 || paused {
+		return times, false
+	}
+	return times, g.check() == nil
+}
+
+// forget is told of an image that the gate need not remember.
+func (g *gate) forget(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.failed, id)
 }
 
 // probe asks until the store is back, and then lets everybody go on.
@@ -65,24 +96,31 @@ func (g *gate) probe() {
 		}
 		g.open()
 		// Whoever saw the gate closed and writes a held job only after this
-		// releases it by itself, see after.
-		if err := g.c.DB.ReleaseHeld(g.ctx, g.c.Spool.ID()); err != nil {
-			g.c.Log.Error("jobs that waited for the store could not be released", "err", err)
-		}
+		// releases it by itself, see settled.
+		g.release()
 		return
 	}
 }
 
-// check tries all that an image needs: the store, and the spool's disk.
+// checkTime bounds a check, so that a store whose answers are lost on the way
+// is asked again soon.
+const checkTime = 15 * time.Second
+
+// check tries all that an image needs: the spool's disk, and the store.
 func (g *gate) check() error {
-	const id = "probe"
-	if _, err := g.c.Spool.Write(id, strings.NewReader("probe")); err != nil {
+	g.checking.Lock()
+	defer g.checking.Unlock()
+	draft, err := g.c.Spool.Create("probe")
+	if err != nil {
 		return err
 	}
-	if err := g.c.Spool.Remove(id); err != nil {
+	_, err = strings.NewReader("probe").WriteTo(draft)
+	if err = errors.Join(err, draft.Close()); err != nil {
 		return err
 	}
-	return g.c.Store.Check(g.ctx)
+	ctx, cancel := context.WithTimeout(g.ctx, checkTime)
+	defer cancel()
+	return g.c.Store.Check(ctx)
 }
 
 func (g *gate) open() {
@@ -92,7 +130,29 @@ func (g *gate) open() {
 	g.reason = ""
 }
 
+// release makes held jobs ready, trying until the database takes it: nobody
+// else does before the next start.
+func (g *gate) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.start(func() {
+		for {
+			err := g.c.DB.ReleaseHeld(g.ctx, g.c.Spool.ID())
+			if err == nil || g.ctx.Err() != nil {
+				return
+			}
+			g.c.Log.Error("jobs that waited for the store could not be released", "err", err)
+			select {
+			case <-g.ctx.Done():
+			case <-time.After(g.c.Probe):
+			}
+		}
+	})
+}
+
 func (g *gate) close() {
-	g.cancel()
-	g.probes.Wait()
+	g.mu.Lock()
+	g.cancel() // under mu, so that nothing starts after it
+	g.mu.Unlock()
+	g.work.Wait()
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"afterimage/fetch"
@@ -20,17 +21,18 @@ func (t *task) archived(info storage.Info) records.Settlement {
 	return t.settle(records.Complete, records.EventArchived, "")
 }
 
-// failed sorts what went wrong before anything was stored.
-func (t *task) failed(ctx context.Context, err error) records.Settlement {
+// failed sorts what went wrong before the store was asked; b is nil if there
+// are no bytes.
+func (t *task) failed(ctx context.Context, b bytes, err error) records.Settlement {
 	if ctx.Err() != nil {
 		return t.release()
 	}
-	if e, ok := errors.AsType[*storage.Error](err); ok && !e.Final { // our own disk
-		t.gate.pause(e)
-		return t.hold(nil, e.Reason, e)
+	if e := ownDisk(err); e != nil {
+		return t.ours(b, e)
 	}
 	if e, ok := errors.AsType[*fetch.Error](err); ok {
-		return t.counted(e.Reason, err, e.Final, e.RetryAfter)
+		again := t.distrust(b)
+		return t.counted(e.Reason, err, e.Final && !again, e.RetryAfter)
 	}
 	return t.counted(records.ReasonInternal, err, false, 0)
 }
@@ -40,45 +42,88 @@ func (t *task) notStored(ctx context.Context, b bytes, err error) records.Settle
 	if ctx.Err() != nil {
 		return t.release()
 	}
-	t.image.ObjectKey = "" // nothing is there
-	e, ok := errors.AsType[*storage.Error](err)
+	e := ownDisk(err)
 	switch {
-	case !ok:
+	case e == nil:
 		return t.counted(records.ReasonInternal, err, false, 0)
-	case e.Final, e.Reason == storage.ReasonMismatch:
-		return t.counted(e.Reason, err, e.Final, 0)
+	case e.Reason == storage.ReasonMismatch:
+		t.distrust(b)
+		return t.counted(e.Reason, err, false, 0)
+	case e.Final:
+		t.secure(b) // once the cause is mended, Retry needs no source
+		return t.counted(e.Reason, err, true, 0)
 	}
-	t.gate.pause(e)
-	return t.hold(b, e.Reason, e)
+	return t.ours(b, e)
 }
 
-// hold waits for the store, which is our trouble and not the image's: no
-// attempt is counted. The bytes are secured, so that the source may die.
-func (t *task) hold(b bytes, reason string, cause error) records.Settlement {
-	i := t.image
-	kind := ""
-	if b != nil && i.SpoolID == "" {
-		if err := b.Secure(); err != nil {
-			t.log().Error("an image could not be secured in the spool", "err", err)
-		} else {
-			i.SpoolID, kind = t.Spool.ID(), records.EventPaused
-		}
+// ownDisk gives the failure of the store or of the spool that lies in an
+// error, nil if there is none.
+func ownDisk(err error) *storage.Error {
+	if e, ok := errors.AsType[*storage.Error](err); ok {
+		return e
 	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok { // reading a file of the spool
+		return &storage.Error{Reason: storage.ReasonError, Setting: "AFTERIMAGE_DATA_DIR", Op: "read spool", Err: e}
+	}
+	return nil
+}
+
+// ours is a failure of our store or disk. No attempt is counted: the image
+// waits until the store is back or, if it is the only one in trouble, for a
+// while by itself.
+func (t *task) ours(b bytes, e *storage.Error) records.Settlement {
+	t.secure(b)
+	times, alone := t.gate.alone(t.image.ID)
+	if !alone {
+		t.gate.pause(e)
+		return t.hold(e)
+	}
+	s := t.waiting(records.Defer, e.Reason, e)
+	s.RunAt = t.DB.Now().Add(t.Delays[min(times, len(t.Delays))-1])
+	t.image.NextAttemptAt = s.RunAt
+	t.log().Error("the store takes other images, but not this one", "reason", e.Reason, "err", e, "next", s.RunAt.Format(time.RFC3339))
+	return s
+}
+
+// hold waits for the store, which is our trouble and not the image's. The
+// cause is nil for those that only came to a closed gate.
+func (t *task) hold(cause *storage.Error) records.Settlement {
+	reason, _, paused := t.gate.state()
+	if !paused && cause == nil { // it has just opened
+		return t.release()
+	}
+	if cause != nil {
+		reason = cause.Reason
+	}
+	return t.waiting(records.Hold, reason, cause)
+}
+
+func (t *task) waiting(v records.Verdict, reason string, cause *storage.Error) records.Settlement {
+	i := t.image
 	i.Status, i.Reason, i.NextAttemptAt, i.ObjectKey = records.Archiving, reason, t.DB.Now().Add(t.Probe), ""
 	detail := ""
 	if cause != nil {
 		detail = cause.Error()
 	}
-	s := t.settle(records.Hold, kind, detail)
+	s := t.settle(v, t.event, detail)
 	s.SpoolID, s.Error = i.SpoolID, detail
 	return s
 }
 
-// release gives the job back as it was.
+// release gives the job back as it was. Bytes that were secured meanwhile stay
+// so.
 func (t *task) release() records.Settlement {
 	i := t.image
 	i.Status, i.Attempt, i.ObjectKey = records.Generated, t.job.Attempt, ""
-	return t.settle(records.Release, "", "")
+	s := t.settle(records.Release, t.event, "")
+	s.SpoolID = i.SpoolID
+	return s
+}
+
+// handOver leaves the job to the instance that has the bytes.
+func (t *task) handOver() records.Settlement {
+	t.log().Warn("an image's bytes are in another instance's spool; its job waits for that instance", "spool", t.image.SpoolID)
+	return t.release()
 }
 
 // counted is a failure that counts against the source: the next attempt is
@@ -107,7 +152,7 @@ func (t *task) nextAttempt(retryAfter time.Duration) records.Time {
 	delay := max(t.Delays[min(t.job.Attempt, len(t.Delays)-1)], retryAfter)
 	if expires := t.image.SourceExpiresAt; !expires.IsZero() {
 		if left := expires.Sub(now.Time); left > 0 && delay >= left {
-			delay = max(time.Second, left/2)
+			delay = left / 2
 		}
 	}
 	return now.Add(delay)
