@@ -47,18 +47,31 @@ func (t *tx) number(changes []ImageChange) error {
 	return nil
 }
 
-// changeBatch is how many images one statement writes; SQLite takes 500 parts
-// of a UNION.
+// changeBatch is how many images one statement writes.
 const changeBatch = 200
 
-// changedColumns are what a job writes of an image.
-const changedColumns = `id, user_id, seq, status, source_url, source_expires_at, spool_id, object_key, object_etag, mime, bytes,
-	width, height, sha256, params, attempt, next_attempt_at, reason, provider_message, updated_at, archived_at`
+// changedColumns are what a job writes of an image. In the first row of a
+// VALUES list PostgreSQL has to be told what is not text.
+const (
+	changedColumns = `id, user_id, seq, status, source_url, source_expires_at, spool_id, object_key, object_etag, mime, bytes,
+		width, height, sha256, params, attempt, next_attempt_at, reason, provider_message, updated_at, archived_at`
+	changedFirst = `(?, ?, int, ?, ?, time, ?, ?, ?, ?, int, int, int, ?, ?, int, time, ?, ?, time, time)`
+	changedRow   = `, (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
 
 func (i *Image) changedValues() []any {
 	return []any{i.ID, i.UserID, i.Seq, string(i.Status), validText(i.SourceURL), i.SourceExpiresAt, i.SpoolID, i.ObjectKey,
 		validText(i.ObjectETag), validText(i.MIME), i.Bytes, i.Width, i.Height, i.SHA256, i.Params.text(), i.Attempt,
 		i.NextAttemptAt, i.Reason, validText(i.ProviderMessage), i.UpdatedAt, i.ArchivedAt}
+}
+
+// typed makes parameters of the words int and time. SQLite keeps times as text.
+func (t *tx) typed(row string) string {
+	moment := `CAST(? AS TEXT)`
+	if t.postgres {
+		moment = `CAST(? AS TIMESTAMPTZ)`
+	}
+	return strings.NewReplacer(`int`, `CAST(? AS BIGINT)`, `time`, moment).Replace(row)
 }
 
 // writeImages writes images in one statement and then their events.
@@ -68,15 +81,14 @@ func (t *tx) writeImages(changes []ImageChange) error {
 		c.Image.UpdatedAt = t.now
 		args = append(args, c.Image.changedValues()...)
 	}
-	row := ` UNION ALL SELECT ?` + strings.Repeat(`, ?`, len(args)/len(changes)-1)
-	// The empty SELECT gives the parameters their types.
 	var written []string
-	err := t.all(&written, `UPDATE images SET seq = c.seq, status = c.status, source_url = c.source_url,
+	err := t.all(&written, `WITH c (`+changedColumns+`) AS (VALUES `+t.typed(changedFirst)+strings.Repeat(changedRow, len(changes)-1)+`)
+		UPDATE images SET seq = c.seq, status = c.status, source_url = c.source_url,
 			source_expires_at = c.source_expires_at, spool_id = c.spool_id, object_key = c.object_key,
 			object_etag = c.object_etag, mime = c.mime, bytes = c.bytes, width = c.width, height = c.height,
 			sha256 = c.sha256, params = c.params, attempt = c.attempt, next_attempt_at = c.next_attempt_at,
 			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at
-		FROM (SELECT `+changedColumns+` FROM images WHERE FALSE`+strings.Repeat(row, len(changes))+`) AS c
+		FROM c
 		WHERE images.id = c.id AND images.user_id = c.user_id AND images.status <> 'archived'
 		RETURNING images.id`, args...)
 	if err != nil {

@@ -172,7 +172,7 @@ func TestPoisonIsDiscarded(t *testing.T) {
 			}
 		})
 		t.Run("a generation before its call", func(t *testing.T) {
-			g, images := w.asks(ada, 1)
+			g, _ := w.asks(ada, 1)
 			for range 5 {
 				crash(records.KindGenerate)
 			}

@@ -83,18 +83,6 @@ func isConflict(err error) bool {
 	return ok && (e.Code == "40P01" || e.Code == "40001")
 }
 
-// isUnique reports that a row with the same key exists.
-func isUnique(err error) bool {
-	if e, ok := errors.AsType[*pq.Error](err); ok {
-		return e.Code == "23505"
-	}
-	e, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err)
-	return ok && (e.Code() == 2067 || e.Code() == 1555) // SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY
-}
-
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	res, err := t.ExecContext(t.ctx, t.Rebind(query), args...)
