@@ -182,14 +182,15 @@ func (s *Server) createFaults(field string, req generationRequest) []web.FieldEr
 			return fault(field, "err."+field+".long", longest)
 		}
 		return fault(field, "err.provider", nil)
-	case "provider", "model":
-		return fault("model", "err.model.unknown", nil)
-	case "size":
-		return fault("size", "err.size.bad", nil)
-	case "n":
-		return fault("n", "err.n.bad", web.Args{"max": orElse(model.MaxN, maxImages)})
 	case "seed":
 		return fault("seed", "err.seed.bad", nil)
+	// The selects have no room for a fault; they only send what they offer.
+	case "provider", "model":
+		return fault("", "err.model.unknown", nil)
+	case "size":
+		return fault("", "err.size.bad", nil)
+	case "n":
+		return fault("", "err.n.bad", web.Args{"max": orElse(model.MaxN, maxImages)})
 	}
 	return fault("", "err.provider", nil)
 }

@@ -170,7 +170,13 @@ func (a answer) into(v any) {
 	}
 }
 
-func firstBytes(s string) string { return s[:min(len(s), 2000)] }
+// firstBytes is what a failure shows of a body.
+func firstBytes(s string) string {
+	if n := strings.Index(s, "<main"); n > 0 {
+		s = s[n:]
+	}
+	return s[:min(len(s), 800)]
+}
 
 // inProcess calls a handler without a network.
 type inProcess struct{ handler nethttp.Handler }

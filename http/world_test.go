@@ -124,6 +124,16 @@ func (w *world) works(kinds ...jobs.Kind) {
 	w.worker.Start()
 }
 
+// run is a subtest in the same world.
+func (w *world) run(name string, test func(t *testing.T)) {
+	outer := w.t
+	defer func() { w.t = outer }()
+	outer.Run(name, func(t *testing.T) {
+		w.t = t
+		test(t)
+	})
+}
+
 // person adds an account without the cost of hashing a password.
 func (w *world) person(name string) string { return w.account(name, records.Member) }
 
