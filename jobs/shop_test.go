@@ -26,6 +26,7 @@ type shop struct {
 
 // each runs a test in a bubble, on SQLite and on PostgreSQL.
 func each(t *testing.T, test func(t *testing.T, s *shop)) {
+	t.Parallel()
 	recordstest.EachConfig(t, func(t *testing.T, c records.Config) {
 		synctest.Test(t, func(t *testing.T) {
 			test(t, &shop{Raw: recordstest.OpenRaw(t, c), t: t, config: c, db: recordstest.Open(t, c), log: &safeBuffer{}})

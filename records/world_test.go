@@ -19,6 +19,7 @@ type world struct {
 
 // each runs a test in a world of its own on SQLite and on PostgreSQL.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
 	recordstest.EachConfig(t, func(t *testing.T, c records.Config) {
 		test(t, &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, config: c})
 	})
