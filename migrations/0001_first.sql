@@ -100,6 +100,7 @@ CREATE TABLE images (
 	width             BIGINT NOT NULL DEFAULT 0, -- as asked for until the bytes are there
 	height            BIGINT NOT NULL DEFAULT 0,
 	sha256            TEXT NOT NULL DEFAULT '',
+	thumb             TEXT NOT NULL DEFAULT '', -- jpg or png: there are thumbnails; none: there cannot be; empty: not yet
 	attempt           BIGINT NOT NULL DEFAULT 0, -- the number of the attempt that runs or ran last
 	next_attempt_at   TIMESTAMPTZ,
 	reason            TEXT NOT NULL DEFAULT '',

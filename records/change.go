@@ -18,8 +18,14 @@ func (t *tx) changeImages(changes []ImageChange) error {
 	if err := t.number(changes); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(changes, changeBatch) {
+	thumbs, rest := splitThumbs(changes)
+	for part := range slices.Chunk(rest, changeBatch) {
 		if err := t.writeImages(part); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(thumbs, changeBatch) {
+		if err := t.writeThumbs(part); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ const (
 	KindGenerate = "generate" // ref: a generation
 	KindArchive  = "archive"  // ref: an image
 	KindDelete   = "delete"   // ref: an image that is gone; data: the key of its object
+
+	KindThumbnail = "thumbnail" // ref: an image
 )
 
 // The lanes, in the order in which they are served.

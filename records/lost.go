@@ -31,6 +31,8 @@ func (t *tx) givenUp(j Job, reason, detail string) ([]ImageChange, error) {
 		return t.givenUpImage(*j.Ref, reason, detail)
 	case j.Kind == KindGenerate:
 		return t.givenUpGeneration(*j.Ref, reason, detail)
+	case j.Kind == KindThumbnail:
+		return t.givenUpThumb(*j.Ref)
 	}
 	return nil, nil
 }

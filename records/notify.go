@@ -87,7 +87,7 @@ func (db *DB) prove(ctx context.Context) error {
 // a new connection: what was told meanwhile is lost, so everybody looks.
 func (db *DB) heard(n *pq.Notification) {
 	if n == nil {
-		for _, kind := range []string{KindGenerate, KindArchive, KindDelete} {
+		for _, kind := range []string{KindGenerate, KindArchive, KindDelete, KindThumbnail} {
 			db.onJobs(kind)
 		}
 		return

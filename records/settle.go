@@ -31,6 +31,7 @@ type Settlement struct {
 	SpoolID    string // set: the bytes are only in this spool, so the job is bound to it
 	Images     []ImageChange
 	Generation *Generation
+	Next       []NextJob // what is to be done now that this is
 }
 
 // ImageChange is an image with its new values, and what happened to it. Only
@@ -38,6 +39,9 @@ type Settlement struct {
 type ImageChange struct {
 	Image *Image
 	Event *Event // nil: nothing worth telling
+	// ThumbOnly: nothing but Thumb is written, which comes when everything
+	// else has been.
+	ThumbOnly bool
 }
 
 // Settle writes what finished together in one transaction. The errors are in
@@ -104,6 +108,7 @@ func (t *tx) settle(list []Settlement, errs []error) ([]ImageChange, error) {
 		return nil, err
 	}
 	var changes []ImageChange
+	var next []newJob
 	for _, i := range order {
 		s, stands := &list[i], false
 		if s.Verdict == Complete {
@@ -122,8 +127,10 @@ func (t *tx) settle(list []Settlement, errs []error) ([]ImageChange, error) {
 			}
 		}
 		changes = append(changes, s.Images...)
+		next = append(next, s.nextJobs()...)
 	}
-	return changes, nil
+	_, err = t.enqueue(next...)
+	return changes, err
 }
 
 // complete deletes the rows of completed jobs, which most are, in one
