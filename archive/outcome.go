@@ -27,7 +27,9 @@ func (t *task) failed(ctx context.Context, b bytes, err error) records.Settlemen
 	if ctx.Err() != nil {
 		return t.release()
 	}
-	if e := ownDisk(err); e != nil {
+	if e := ownDisk(err); e != nil && e.Final {
+		return t.counted(e.Reason, err, true, 0)
+	} else if e != nil {
 		return t.ours(b, e)
 	}
 	if e, ok := errors.AsType[*fetch.Error](err); ok {

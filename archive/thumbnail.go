@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"afterimage/archive/thumbs"
+	"afterimage/fetch"
+	"afterimage/jobs"
+	"afterimage/records"
+	"afterimage/storage"
+)
+
+// thumbSlots is how many thumbnail jobs run at a time: they are for whenever
+// there is time.
+const thumbSlots = 1
+
+// thumbAgain is the pause after the store was in trouble with a thumbnail.
+const thumbAgain = 30 * time.Second
+
+// thumbKind is the kind of job that draws thumbnails.
+func (a *Archiver) thumbKind() jobs.Kind {
+	return jobs.Kind{Name: records.KindThumbnail, Slots: thumbSlots, Run: a.thumbnail, After: a.thumbSettled}
+}
+
+// thumbJob is the job that an archived image makes necessary.
+func thumbJob(i *records.Image) records.NextJob {
+	return records.NextJob{Kind: records.KindThumbnail, Ref: i.ID, UserID: i.UserID, Lane: records.LaneIdle}
+}
+
+// thumbnail does one thumbnail job. Whatever goes wrong, the image stays as
+// it is.
+func (a *Archiver) thumbnail(ctx context.Context, job records.Job) records.Settlement {
+	log := a.Log.With("image", *job.Ref, "job", job.ID)
+	i, err := a.DB.ImageByLink(ctx, *job.Ref)
+	switch {
+	case errors.Is(err, records.ErrNotFound):
+		log.Error("a thumbnail job is about an image that does not exist; it was discarded")
+		return records.Settlement{Verdict: records.Discard, Error: "the image does not exist"}
+	case err == nil && (i.Status != records.Archived || i.Thumb != records.ThumbNotYet):
+		return records.Settlement{Verdict: records.Complete}
+	case err == nil:
+		i.Thumb, err = a.makeThumbs(ctx, i)
+	}
+	e, undrawable := errors.AsType[*thumbs.UndrawableError](err)
+	switch {
+	case undrawable:
+		log.Warn("an image has no thumbnail", "mime", i.MIME, "width", i.Width, "height", i.Height, "err", e)
+		i.Thumb = records.ThumbNone
+	case ctx.Err() != nil:
+		return records.Settlement{Verdict: records.Release}
+	case errors.Is(err, storage.ErrNotFound):
+		log.Error("the object of an image is missing; it has no thumbnail", "key", i.ObjectKey)
+		return jobs.Backoff(a.DB.Now(), job, err)
+	case err != nil:
+		log.Warn("a thumbnail could not be made yet", "err", err)
+		return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(thumbAgain), Error: err.Error()}
+	}
+	return records.Settlement{Verdict: records.Complete, Images: []records.ImageChange{{Image: i, ThumbOnly: true}}}
+}
+
+// makeThumbs draws and stores an image's thumbnails and returns their format.
+func (a *Archiver) makeThumbs(ctx context.Context, i *records.Image) (format string, err error) {
+	b, what, err := a.stored(ctx, i)
+	if err != nil {
+		return "", err
+	}
+	defer b.Close()
+	set, err := a.thumbs.Make(ctx, b, b.Size(), what)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range set.Thumbs {
+		if err := a.putThumb(ctx, i.ID, set.Format, t); err != nil {
+			return "", err
+		}
+	}
+	return set.Format, nil
+}
+
+// stored gets an image's bytes out of the store and finds out once more what
+// they are, since a row may be wrong.
+func (a *Archiver) stored(ctx context.Context, i *records.Image) (bytes, fetch.Image, error) {
+	body, _, err := a.Store.Open(ctx, i.ObjectKey, 0, -1)
+	if err != nil {
+		return nil, fetch.Image{}, err
+	}
+	defer body.Close()
+	b := newScratch(a.Spool, "thumb-"+i.ID)
+	// One byte more tells an object that has grown, without reading all of it.
+	n, err := io.Copy(b, io.LimitReader(body, i.Bytes+1))
+	if err != nil {
+		b.Close()
+		return nil, fetch.Image{}, fmt.Errorf("read the object: %w", err)
+	}
+	what, err := a.Fetch.Identify(b, b.Size())
+	_, odd := errors.AsType[*fetch.Error](err)
+	switch {
+	case n != i.Bytes:
+		err = &thumbs.UndrawableError{Err: errors.New("the object has another size than the record")}
+	case odd:
+		err = &thumbs.UndrawableError{Err: err}
+	}
+	if err != nil {
+		b.Close()
+		return nil, fetch.Image{}, err
+	}
+	return b, what, nil
+}
+
+// thumbSettled takes away the thumbnails of an image that was deleted while
+// they were made.
+func (a *Archiver) thumbSettled(ctx context.Context, s records.Settlement, lost bool) {
+	if !lost || s.Job.Ref == nil {
+		return
+	}
+	id := *s.Job.Ref
+	a.after.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, tidyTime)
+		defer cancel()
+		if _, err := a.DB.ImageByLink(ctx, id); !errors.Is(err, records.ErrNotFound) {
+			return // whoever has the job now writes the same objects
+		}
+		if err := a.removeThumbs(ctx, id); err != nil {
+			a.Log.Error("the thumbnails of a deleted image could not be deleted", "image", id, "err", err)
+		}
+	})
+}
