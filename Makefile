@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long lint clean
+.PHONY: help run build test test-long bench lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ test: ## all checks and tests on real services; ARGS="./storage -run TestPut" ru
 
 test-long: ## the same with the long tests
 	TEST_LONG=1 scripts/test.sh $(ARGS)
+
+bench: ## measure the archive worker, docs/benchmarks.md; ARGS="-quick" or ARGS="-only archive-16x200k"
+	scripts/with-services.sh go run ./bench $(ARGS)
 
 lint: ## gofmt, go vet and staticcheck
 	scripts/lint.sh

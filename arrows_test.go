@@ -33,6 +33,9 @@ var arrows = map[string][]string{
 	"web":        {},
 	"migrations": {},
 
+	// Measures what main wires; no part of the application.
+	"bench": {"http", "archive", "jobs", "fetch", "records", "storage", "generate", "notify", "web", "migrations"},
+
 	"scripts": {}, // helpers of the test scripts; no part of the application
 }
 
