@@ -82,7 +82,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	}
 	a.archiver = archive.New(archive.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers),
-		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Log: log,
+		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Thumbnails: true, Log: log,
 	})
 	runner := generate.New(generate.Config{
 		DB: db, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"afterimage/archive/thumbs"
 	"afterimage/fetch"
 	"afterimage/jobs"
 	"afterimage/records"
@@ -32,14 +33,17 @@ type Config struct {
 	MaxAttempts int             // default 3
 	Delays      []time.Duration // before each retry, the last repeats; default 30 s, 2 min, 10 min
 	Probe       time.Duration   // between looks at a store that is paused, default 5 s
+	Thumbnails  bool            // draw them for what is archived from now on
+	ThumbMemory int64           // bytes for drawing, default 1 GiB; what needs more has no thumbnail
 	Log         *slog.Logger
 }
 
 // Archiver archives images. Use New, and Close it after its worker stopped.
 type Archiver struct {
 	Config
-	gate  *gate
-	after sync.WaitGroup // cleaning up that nobody waits for
+	gate   *gate
+	thumbs *thumbs.Maker
+	after  sync.WaitGroup // cleaning up that nobody waits for
 }
 
 // New makes an Archiver.
@@ -50,15 +54,19 @@ func New(c Config) *Archiver {
 	if len(c.Delays) == 0 {
 		c.Delays = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute}
 	}
-	return &Archiver{Config: c, gate: newGate(c)}
+	return &Archiver{Config: c, gate: newGate(c), thumbs: thumbs.New(c.ThumbMemory)}
 }
 
 // Kinds are the kinds of job that this package does.
 func (a *Archiver) Kinds() []jobs.Kind {
-	return []jobs.Kind{
+	kinds := []jobs.Kind{
 		{Name: records.KindArchive, Slots: a.Slots, Run: a.run, Failed: a.panicked, After: a.settled},
 		{Name: records.KindDelete, Slots: 1, Run: a.delete},
 	}
+	if a.Thumbnails {
+		kinds = append(kinds, a.thumbKind())
+	}
+	return kinds
 }
 
 // Paused says whether the store is paused, why, and since when.
@@ -108,7 +116,11 @@ func (a *Archiver) run(ctx context.Context, job records.Job) records.Settlement 
 	if err != nil {
 		return t.notStored(ctx, b, err)
 	}
-	return t.archived(info)
+	s = t.archived(info)
+	if t.Thumbnails {
+		s.Next = append(s.Next, thumbJob(t.image))
+	}
+	return s
 }
 
 // begin reads what the job is about. Without a task there is nothing to do but

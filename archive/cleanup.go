@@ -86,8 +86,9 @@ func (a *Archiver) removeObject(ctx context.Context, id string) error {
 	return err
 }
 
-// delete does one delete job: the object and the spool file of an image that
-// is gone. An object that a worker was just storing is taken away by tidy.
+// delete does one delete job: the object, the thumbnails and the spool file of
+// an image that is gone. An object that a worker was just storing is taken away
+// by tidy.
 func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settlement {
 	id := *job.Ref
 	a.unspool(id)
@@ -97,6 +98,7 @@ func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settleme
 	} else { // no row knew of one, but its process may have ended before it told
 		err = a.removeObject(ctx, id)
 	}
+	err = errors.Join(err, a.removeThumbs(ctx, id))
 	switch {
 	case err == nil:
 		return records.Settlement{Verdict: records.Complete}

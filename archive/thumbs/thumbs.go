@@ -16,19 +16,22 @@ import (
 	"afterimage/fetch"
 )
 
-// Sizes are the long edges, in pixels, in which thumbnails are made.
 var sizes = [...]int{240, 480, 960}
+
+// All are the long edges, in pixels, in which thumbnails are made, ascending.
+func All() []int { return []int{240, 480, 960} }
 
 // Sizes are the sizes in which there is a thumbnail of a picture of so many
 // pixels, ascending: as many as it can fill. The last may be larger than the
 // picture; the thumbnail then has the picture's own size.
 func Sizes(width, height int) []int {
-	for n, size := range sizes {
+	all := All()
+	for n, size := range all {
 		if max(width, height) <= size {
-			return sizes[:n+1]
+			return all[:n+1]
 		}
 	}
-	return sizes[:]
+	return all
 }
 
 // Fit is how large a thumbnail of a picture is: its long edge is size, but no
