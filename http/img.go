@@ -90,9 +90,6 @@ func (s *Server) visible(r *http.Request, id string) (*records.Image, error) {
 	return i, nil
 }
 
-// serveThumb serves the image itself as long as nothing makes thumbnails.
-func (s *Server) serveThumb(w http.ResponseWriter, r *http.Request) { s.serveImage(w, r) }
-
 func (s *Server) imageHeaders(w http.ResponseWriter, r *http.Request, i *records.Image) {
 	h := w.Header()
 	h.Set("Content-Type", i.MIME)
@@ -101,19 +98,23 @@ func (s *Server) imageHeaders(w http.ResponseWriter, r *http.Request, i *records
 	if i.SHA256 != "" {
 		h.Set("ETag", `"`+i.SHA256+`"`)
 	}
-	switch {
-	case !i.TrashedAt.IsZero(), i.Status != records.Archived:
-		h.Set("Cache-Control", "private, no-cache")
-	case s.PrivateImages:
-		h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	default:
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
+	h.Set("Cache-Control", s.cacheControl(i))
 	disposition := "inline"
 	if r.URL.Query().Get("download") == "1" {
 		disposition = "attachment"
 	}
 	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": s.fileName(r.Context(), i)}))
+}
+
+// cacheControl says who may keep an image's bytes, and for how long.
+func (s *Server) cacheControl(i *records.Image) string {
+	switch {
+	case !i.TrashedAt.IsZero(), i.Status != records.Archived:
+		return "private, no-cache"
+	case s.PrivateImages:
+		return "private, max-age=31536000, immutable"
+	}
+	return "public, max-age=31536000, immutable"
 }
 
 // fileName is {user}-{date}-{prompt}-{id}.{ext}.
