@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"afterimage/fetch"
@@ -54,11 +52,11 @@ func (r *Runner) Kinds() []jobs.Kind {
 type call struct {
 	*Runner
 	job        records.Job
-	provider   Provider
+	provider   Provider // nil: not set up (any more)
 	info       Info
 	generation *records.Generation
-	missing    []*records.Image // by the index of the provider's output
-	made       int
+	images     []records.Image       // all of the generation
+	asked      []*records.Image      // by the index of the provider's output
 	settled    []records.ImageChange // images that failed alone
 }
 
@@ -68,28 +66,24 @@ func (r *Runner) run(ctx context.Context, job records.Job) records.Settlement {
 	if c == nil {
 		return s
 	}
-	if c.provider == nil {
-		return c.failed(&Error{Reason: ReasonModelMissing, Detail: "the provider " + c.generation.Provider + " is not set up (any more)"})
-	}
 	if err := c.recover(ctx); err != nil {
 		return c.ended(ctx, err)
 	}
-	if !c.generation.SubmittedAt.IsZero() && !c.info.Repeatable {
-		// The process ended after the provider may have been paid.
-		return c.failed(&Error{Reason: ReasonUnknownOutcome, Detail: "the process ended during the call"})
-	}
-	if len(c.missing) == 0 {
+	switch {
+	case len(c.missing()) == 0:
 		return c.done()
+	case c.bought():
+		return c.failed(&Error{Reason: ReasonUnknownOutcome, Detail: "the process ended during the call"})
+	case c.provider == nil:
+		return c.failed(&Error{Reason: ReasonModelMissing, Detail: "the provider " + c.generation.Provider + " is not set up (any more)"})
 	}
-	if err := r.DB.BeginCall(ctx, job.Fence(), c.generation.ID); err != nil {
+	if err := c.ready(); err != nil {
 		return c.ended(ctx, err)
 	}
-	c.generation.SubmittedAt = r.DB.Now()
-	callCtx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
-	err := c.provider.Generate(callCtx, c.request(), func(o Output) error { return c.take(ctx, o) })
-	if err != nil {
-		return c.ended(ctx, err)
+	for c.asked = c.next(); len(c.asked) > 0; c.asked = c.next() {
+		if err := c.ask(ctx); err != nil {
+			return c.ended(ctx, err)
+		}
 	}
 	return c.done()
 }
@@ -102,73 +96,99 @@ func (r *Runner) begin(ctx context.Context, job records.Job) (*call, records.Set
 	case errors.Is(err, records.ErrNotFound):
 		r.Log.Error("a generate job is about a generation that does not exist; it was discarded", "job", job.ID, "generation", *job.Ref)
 		return nil, records.Settlement{Verdict: records.Discard, Error: "the generation does not exist"}
+	case ctx.Err() != nil:
+		return nil, records.Settlement{Verdict: records.Release}
 	case err != nil:
 		r.Log.Error("a generation could not be read", "job", job.ID, "generation", *job.Ref, "err", err)
 		return nil, records.Settlement{Verdict: records.Defer, RunAt: r.DB.Now().Add(retryOurs), Error: "the database did not answer"}
 	case g.Status != records.GenerationGenerating:
 		return nil, records.Settlement{Verdict: records.Complete} // its state has moved on
 	}
-	c := &call{Runner: r, job: job, generation: g, provider: r.providers[g.Provider]}
+	c := &call{Runner: r, job: job, generation: g, images: images, provider: r.providers[g.Provider]}
 	if c.provider != nil {
 		c.info = c.provider.Info()
-	}
-	for n := range images {
-		switch images[n].Status {
-		case records.Generating:
-			c.missing = append(c.missing, &images[n])
-		case records.GenerateFailed, records.Canceled, records.Unknown:
-		default:
-			c.made++
-		}
 	}
 	return c, records.Settlement{}
 }
 
-// recover takes up images whose bytes were secured before a crash kept us from
-// recording it.
+// missing are the images that are neither made nor given up.
+func (c *call) missing() (list []*records.Image) {
+	for n := range c.images {
+		if i := &c.images[n]; i.Status == records.Generating {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// bought reports that the provider may have been paid for what is missing.
+func (c *call) bought() bool {
+	return !c.generation.SubmittedAt.IsZero() && !c.info.Repeatable
+}
+
+// recover takes up images whose bytes were secured before something kept us
+// from recording it.
 func (c *call) recover(ctx context.Context) error {
-	for _, i := range slices.Clone(c.missing) {
+	for _, i := range c.missing() {
 		if !c.Spool.Has(i.ID) {
 			continue
 		}
 		if err := c.recordSpooled(ctx, i); err != nil {
 			return err
 		}
-		c.missing = slices.DeleteFunc(c.missing, func(m *records.Image) bool { return m == i })
 	}
 	return nil
 }
 
-// request asks for what is missing.
+// ready makes sure that images can be kept before any is bought.
+func (c *call) ready() error {
+	draft, err := c.Spool.Create(c.generation.ID)
+	if err != nil {
+		return err
+	}
+	return draft.Close()
+}
+
+// next is what to ask for in one call: all that is missing, or, where each has
+// a seed of its own, those whose seeds follow one another.
+func (c *call) next() []*records.Image {
+	list := c.missing()
+	if _, seeded := c.generation.Params.Int("seed"); !seeded {
+		return list
+	}
+	for n := 1; n < len(list); n++ {
+		if list[n].Position != list[n-1].Position+1 {
+			return list[:n]
+		}
+	}
+	return list
+}
+
+// ask makes one call, after which none of what it asked for is missing.
+func (c *call) ask(ctx context.Context) error {
+	if err := c.DB.BeginCall(ctx, c.job.Fence(), c.generation.ID); err != nil {
+		return err
+	}
+	c.generation.SubmittedAt = c.DB.Now()
+	callCtx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	err := c.provider.Generate(callCtx, c.request(), func(o Output) error { return c.take(ctx, o) })
+	if err != nil {
+		return err
+	}
+	c.failMissing(c.asked, &Error{Reason: ReasonProviderError, Detail: "the provider gave fewer images than asked for"})
+	return nil
+}
+
+// request asks for what the call is about.
 func (c *call) request() Request {
-	g, first := c.generation, c.missing[0]
+	g, first := c.generation, c.asked[0]
 	r := Request{Model: g.Model, Prompt: g.Prompt, NegativePrompt: g.NegativePrompt,
-		Width: first.Width, Height: first.Height, N: len(c.missing), User: g.UserID, Params: g.Params}
+		Width: first.Width, Height: first.Height, N: len(c.asked), User: g.UserID, Params: g.Params}
 	if seed, ok := g.Params.Int("seed"); ok {
 		r.Seed, r.HasSeed = seed+int64(first.Position), true
 	}
 	return r
-}
-
-// take records one output as soon as it is there, so that it is archived while
-// the others are still being made.
-func (c *call) take(ctx context.Context, o Output) error {
-	if o.Index < 0 || o.Index >= len(c.missing) || c.missing[o.Index].Status != records.Generating {
-		return fmt.Errorf("the provider %s gave image %d of %d", c.info.Name, o.Index, len(c.missing))
-	}
-	i := c.missing[o.Index]
-	if o.RevisedPrompt != "" || o.Seed != 0 {
-		i.Params = i.Params.With("revised_prompt", o.RevisedPrompt).With("seed", o.Seed)
-	}
-	switch {
-	case o.Err != nil:
-		c.fail(i, o.Err)
-		return nil
-	case o.Body != nil:
-		return c.takeBytes(ctx, i, o)
-	default:
-		return c.takeLink(ctx, i, o)
-	}
 }
 
 // panicked settles a job whose handler panicked.
@@ -177,8 +197,19 @@ func (r *Runner) panicked(ctx context.Context, job records.Job, err error) recor
 	if c == nil {
 		return s
 	}
-	if c.info.Repeatable && job.Attempt+1 < maxTries {
-		return jobs.Backoff(r.DB.Now(), job, err)
+	if err := c.recover(ctx); err != nil {
+		return c.ended(ctx, err)
 	}
-	return c.failed(&Error{Reason: ReasonUnknownOutcome, Detail: err.Error()})
+	e := &Error{Reason: ReasonProviderError, Detail: err.Error()}
+	switch {
+	case len(c.missing()) == 0:
+		return c.done()
+	case c.bought():
+		e.Reason = ReasonUnknownOutcome
+	case job.Attempt+1 < maxTries:
+		s := jobs.Backoff(r.DB.Now(), job, err)
+		s.Images = c.settled
+		return s
+	}
+	return c.failed(e)
 }
