@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/rand"
 
+	"afterimage/archive"
+	"afterimage/archive/thumbs"
 	"afterimage/records"
 	"afterimage/web"
 )
@@ -16,6 +18,12 @@ func (s *Server) tile(i *records.Image) web.Tile {
 		NextAttemptAt: s.nextAttempt(i).Time, SourceExpires: i.SourceExpiresAt.Time,
 		CreatedAt: i.CreatedAt.Time, TrashedAt: i.TrashedAt.Time,
 		Width: i.Width, Height: i.Height, Favorite: i.Favorite,
+	}
+	if archive.ThumbType(i) != "" {
+		for _, size := range thumbs.Sizes(i.Width, i.Height) {
+			width, _ := thumbs.Fit(i.Width, i.Height, size)
+			t.Thumbs = append(t.Thumbs, web.Thumb{Size: size, Width: width})
+		}
 	}
 	if i.Status == records.Generating || i.Status == records.Archiving {
 		t.StartedAt = i.UpdatedAt.Time // the change to this state

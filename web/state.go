@@ -25,8 +25,26 @@ func (t Tile) Href() string { return "/i/" + t.ID }
 // ImageURL is the permanent address of the picture.
 func (t Tile) ImageURL() string { return "/img/" + t.ID }
 
-// ThumbURL is the address of the small picture.
-func (t Tile) ThumbURL() string { return "/thumb/" + t.ID }
+// Thumb is a thumbnail: what to ask for, and how wide it is in pixels.
+type Thumb struct{ Size, Width int }
+
+// ThumbURL is the address of the small picture. It changes when there is a
+// thumbnail, so that a page shows it in place of what stood for it.
+func (t Tile) ThumbURL() string {
+	if len(t.Thumbs) == 0 {
+		return "/thumb/" + t.ID
+	}
+	return fmt.Sprintf("/thumb/%s?w=%d", t.ID, t.Thumbs[min(1, len(t.Thumbs)-1)].Size)
+}
+
+// Srcset offers a browser the small pictures to choose from, if there are any.
+func (t Tile) Srcset() string {
+	var list []string
+	for _, s := range t.Thumbs {
+		list = append(list, fmt.Sprintf("/thumb/%s?w=%d %dw", t.ID, s.Size, s.Width))
+	}
+	return strings.Join(list, ", ")
+}
 
 // Shown reports whether there is a picture to show: it is kept, or its bytes are safe here.
 func (t Tile) Shown() bool { return t.Status == "archived" || t.Secured }

@@ -128,6 +128,8 @@ type Tile struct {
 	Attempt, MaxAttempts int
 	// Secured: the bytes are safe on this machine, not yet in the store.
 	Secured bool
+	// Thumbs are the thumbnails there are, by size; none while they are not made.
+	Thumbs []Thumb
 	// Ahead is how many wait before it, while queued.
 	Ahead         int
 	StartedAt     time.Time // of the generation or the attempt that runs
