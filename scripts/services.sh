@@ -145,7 +145,7 @@ start_store() {
 		port=$("$work/testenv" port)
 		# Keys by environment, so that `ps` does not show them.
 		ROOT_ACCESS_KEY=$TEST_S3_ACCESS_KEY_ID ROOT_SECRET_KEY=$TEST_S3_SECRET_ACCESS_KEY serve "$log" \
-			"$binary" --port "127.0.0.1:$port" --health "$health" --quiet "${options[@]}" \
+			"$binary" --port "127.0.0.1:$port" --health "$health" --quiet --keep-alive "${options[@]}" \
 			posix "${sidecar[@]}" "$folder/objects"
 		store_url=$scheme://127.0.0.1:$port
 		if "$work/testenv" wait "$server_pid" "$store_url$health" "$ca"; then
