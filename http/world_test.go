@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,9 @@ func newBubbleWorld(t *testing.T, c records.Config, change func(*http.Config)) *
 	return w
 }
 
+// theSite is read once: it never changes, and compressing it takes its time.
+var theSite = sync.OnceValues(web.New)
+
 func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Config)) *world {
 	t.Helper()
 	w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, url: url, demo: generate.NewDemo(), log: &logBook{}}
@@ -79,7 +83,7 @@ func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Co
 	if w.fetch, err = fetch.New(fetch.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	site, err := web.New()
+	site, err := theSite()
 	if err != nil {
 		t.Fatal(err)
 	}
