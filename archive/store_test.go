@@ -87,7 +87,10 @@ func TestManyImagesWhileTheStoreIsDown(t *testing.T) {
 			return down()
 		})
 		w.start(options{})
-		const n = 300
+		n := 100
+		if os.Getenv("TEST_LONG") != "" {
+			n = 400
+		}
 		items := make([]records.ImportItem, n)
 		for i := range items {
 			items[i].URL = fmt.Sprintf("https://s%d.example/%d.png", i%40, i)

@@ -94,6 +94,7 @@ func free(play player) *played {
 
 // bubble runs a test in a world of its own on SQLite and on PostgreSQL.
 func bubble(t *testing.T, provider func() *played, test func(t *testing.T, w *world)) {
+	t.Parallel()
 	recordstest.EachConfig(t, func(t *testing.T, c records.Config) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
@@ -127,7 +128,7 @@ func (w *world) start() {
 	}
 	r := generate.New(generate.Config{DB: w.DB, Spool: w.spool, Fetch: client, Providers: providers, MaxBytes: w.maxBytes, Log: w.log.logger()})
 	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: records.NewID(), SpoolID: w.spool.ID(), Kinds: r.Kinds(), Log: w.log.logger()})
-	if _, err := w.StartInstance(w.t.Context(), w.worker.InstanceID, w.spool.ID()); err != nil {
+	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: w.worker.InstanceID, SpoolID: w.spool.ID()}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.OnJobs(w.worker.Wake)
