@@ -15,11 +15,18 @@ type filler struct {
 	next    int64    // number of the next row
 }
 
-// statement runs one with the numbers of n new rows as $1 and $2.
+// statements run with the numbers of the first and the last of n new rows as
+// $1 and $2. The number is the row's change number too, so it is beyond those
+// that the app has given.
 func (f *filler) statements(ctx context.Context, n int, list ...string) error {
 	if n == 0 {
 		return nil
 	}
+	var given int64
+	if err := f.db.GetContext(ctx, &given, `SELECT coalesce(max(seq), 0) FROM change_heads`); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	f.next = max(f.next, given)
 	from, to := f.next+1, f.next+int64(n)
 	f.next = to
 	for _, s := range list {

@@ -51,7 +51,7 @@ func readSettings(args []string) (settings, string, error) {
 	f.StringVar(&s.Peer, "peer", "", "command of the peer, with the flags of riverarchive")
 	f.StringVar(&s.Binary, "binary", "", "the app, for the crashes; it is built where this is empty")
 	f.StringVar(&s.Profile, "cpuprofile", "", "file for a CPU profile of the product's bursts")
-	quick := f.Bool("quick", false, "everything small and once: shows that each row runs, in under two minutes")
+	quick := f.Bool("quick", false, "everything small and once, without the longest rows: shows in two minutes that it runs")
 	child := f.String("child", "", "for this program itself: source or product")
 	list := f.Bool("list", false, "list the rows and end")
 	if err := f.Parse(args); err != nil {
@@ -61,7 +61,7 @@ func readSettings(args []string) (settings, string, error) {
 		given := map[string]bool{}
 		f.Visit(func(v *flag.Flag) { given[v.Name] = true })
 		for name, value := range map[string]string{"runs": "1", "images": "200", "seconds": "2", "claims": "20", "history": "20000",
-			"churn": "2000", "waiting": "10000", "imports": "2000", "large": "4"} {
+			"churn": "2000", "waiting": "10000", "imports": "2000", "large": "64", "only": "archive,latency,claim,memory-2m,crash-same,crash-other"} {
 			if !given[name] {
 				f.Set(name, value)
 			}

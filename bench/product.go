@@ -118,7 +118,7 @@ func (p *product) watched(kinds []jobs.Kind) []jobs.Kind {
 
 // begin registers the instance and starts everything.
 func (p *product) begin(ctx context.Context) error {
-	if _, err := p.db.StartInstance(ctx, p.instance, p.spool.ID()); err != nil {
+	if _, err := p.db.StartInstance(ctx, records.Instance{ID: p.instance, SpoolID: p.spool.ID()}); err != nil {
 		return err
 	}
 	ctx, p.alive = context.WithCancel(ctx)
@@ -129,7 +129,7 @@ func (p *product) begin(ctx context.Context) error {
 }
 
 func (p *product) beat(ctx context.Context) {
-	presence := p.db.NewPresence(p.instance, p.spool.ID())
+	presence := p.db.NewPresence(records.Instance{ID: p.instance, SpoolID: p.spool.ID()})
 	defer presence.Close()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
