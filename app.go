@@ -28,6 +28,7 @@ type app struct {
 	fetch    *fetch.Client
 	archiver *archive.Archiver
 	worker   *jobs.Worker
+	presence *records.Presence
 	server   *http.Server
 	instance string
 }
@@ -87,10 +88,16 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	runner := generate.New(generate.Config{
 		DB: db, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
 	})
+	beatEvery := beatIntervalSQLite
+	if db.Postgres() {
+		beatEvery = beatInterval
+	}
 	a.worker = jobs.New(jobs.Config{
+		Beat: a.beat, BeatEvery: beatEvery,
 		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: append(a.archiver.Kinds(), runner.Kinds()...),
 		TTL: c.Archive.LockTTL, Poll: c.Archive.PollInterval, Sweep: c.Archive.SweepInterval, Log: log,
 	})
+	a.presence = db.NewPresence(a.worker.Instance())
 	site, err := web.New()
 	if err != nil {
 		return nil, err

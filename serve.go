@@ -95,7 +95,7 @@ func printSetupLink(p program, baseURL, token string) {
 // run starts the worker, answers requests until the context ends, and then
 // stops everything in order.
 func (a *app) run(ctx context.Context, listener net.Listener) error {
-	rescued, err := a.db.StartInstance(ctx, a.instance, a.spool.ID())
+	rescued, err := a.db.StartInstance(ctx, a.worker.Instance())
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,6 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	}
 	alive, stopAlive := context.WithCancel(context.WithoutCancel(ctx))
 	var upkeep sync.WaitGroup
-	upkeep.Go(func() { a.beat(alive) })
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	a.worker.Start()
 
@@ -136,6 +135,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	}
 	a.worker.Stop()
 	a.archiver.Close()
+	a.presence.Close()
 	stopAlive()
 	upkeep.Wait()
 	if endErr := a.db.EndInstance(drain, a.instance); endErr != nil {
@@ -145,34 +145,17 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// beat says that this instance lives until the context ends, and takes over
-// the work of those that do not.
-func (a *app) beat(ctx context.Context) {
-	interval := beatIntervalSQLite
-	if a.db.Postgres() {
-		interval = beatInterval
+// beat says that this instance lives, and takes over the work of those that
+// do not.
+func (a *app) beat(ctx context.Context) error {
+	rescued, err := a.presence.Beat(ctx)
+	if rescued > 0 {
+		a.log.Warn("work of an instance that ended was taken over", "jobs", rescued)
 	}
-	presence := a.db.NewPresence(a.instance, a.spool.ID())
-	defer presence.Close()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		rescued, err := presence.Beat(ctx)
-		if err == nil {
-			err = a.db.SyncClock(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			a.log.Warn("this instance could not say that it lives", "err", err)
-		}
-		if rescued > 0 {
-			a.log.Warn("work of an instance that ended was taken over", "jobs", rescued)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	if err != nil {
+		return err
 	}
+	return a.db.SyncClock(ctx)
 }
 
 func newLogger(c Config, p program) *slog.Logger {

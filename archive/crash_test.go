@@ -142,7 +142,7 @@ func TestCleanSpool(t *testing.T) {
 // takenOver makes a running job another worker's.
 func (w *world) takenOver(id string) {
 	w.t.Helper()
-	if _, err := w.StartInstance(w.t.Context(), "other", "spool of other"); err != nil {
+	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: "other", SpoolID: "spool of other"}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.Exec(w.t, `UPDATE jobs SET claim = claim + 1, owner = 'other', instance_id = 'other', leased_until = ? WHERE ref = ?`,

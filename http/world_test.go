@@ -121,7 +121,7 @@ func (w *world) archiving() []jobs.Kind {
 func (w *world) works(kinds ...jobs.Kind) {
 	w.t.Helper()
 	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: "one", SpoolID: w.spool.ID(), Kinds: kinds, Log: slog.New(slog.DiscardHandler)})
-	if _, err := w.StartInstance(w.t.Context(), "one", w.spool.ID()); err != nil {
+	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: "one", SpoolID: w.spool.ID()}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(w.worker.Stop)

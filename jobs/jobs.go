@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"afterimage/records"
@@ -35,14 +38,17 @@ type Kind struct {
 // Config is what a worker needs. Zero durations mean the defaults.
 type Config struct {
 	DB         *records.DB
-	InstanceID string // registered by StartInstance before Start
+	InstanceID string // new with every start
 	SpoolID    string // of this process's spool
 	Kinds      []Kind
 	TTL        time.Duration // of a lease, default 10 min; running work renews it
 	Poll       time.Duration // between looks at the queue that nobody asked for, default 15 s
 	Sweep      time.Duration // between sweeps, default 30 s
 	Grace      time.Duration // for running work when stopping, default 10 s
-	Log        *slog.Logger
+	// Beat says that this instance lives; default records.DB.Beat.
+	Beat      func(ctx context.Context) error
+	BeatEvery time.Duration // default 10 s: two may be missed before others take over
+	Log       *slog.Logger
 }
 
 // ErrStopping is the cause of a context that ends because the worker stops.
@@ -52,6 +58,7 @@ var ErrStopping = errors.New("the worker is stopping")
 type Worker struct {
 	Config
 	pumps map[string]*pump
+	alone atomic.Bool       // a suspect is about to run: nothing else may begin
 	due   chan records.Time // a waiting job's time, for the timer
 
 	mu      sync.Mutex
@@ -68,11 +75,21 @@ func New(c Config) *Worker {
 	c.Poll = cmp.Or(c.Poll, 15*time.Second)
 	c.Sweep = cmp.Or(c.Sweep, 30*time.Second)
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, 10*time.Second)
 	w := &Worker{Config: c, pumps: map[string]*pump{}, due: make(chan records.Time, 1), stop: make(chan struct{})}
 	for _, k := range c.Kinds {
 		w.pumps[k.Name] = newPump(w, k)
 	}
+	if w.Beat == nil {
+		w.Beat = func(ctx context.Context) error { return c.DB.Beat(ctx, w.Instance()) }
+	}
 	return w
+}
+
+// Instance is this process as the database knows it. Register it with
+// StartInstance before Start.
+func (w *Worker) Instance() records.Instance {
+	return records.Instance{ID: w.InstanceID, SpoolID: w.SpoolID, Kinds: slices.Sorted(maps.Keys(w.pumps))}
 }
 
 // Wake says that there are new jobs of a kind. It never blocks, many calls

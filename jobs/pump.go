@@ -141,7 +141,7 @@ func (p *pump) takeSlots() (n int) {
 }
 
 func (p *pump) claimRequest(limit int) records.ClaimRequest {
-	if p.w.stopping() {
+	if p.w.stopping() || p.w.alone.Load() {
 		limit = 0
 	}
 	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
@@ -186,16 +186,22 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 
 // start runs a job in the slot that was taken for it.
 func (p *pump) start(ctx context.Context, j records.Job) {
-	jobCtx, cancel := context.WithCancelCause(ctx)
-	p.mu.Lock()
-	p.running[j.Fence()] = cancel
-	p.mu.Unlock()
+	jobCtx, end := p.begin(ctx, j)
 	p.w.work.Go(func() {
 		s := p.handle(jobCtx, j)
 		s.Job = j
-		cancel(nil)
+		end()
 		p.finished <- s
 	})
+}
+
+// begin makes the context of a job, which ends when its claim is lost.
+func (p *pump) begin(ctx context.Context, j records.Job) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	p.running[j.Fence()] = cancel
+	p.mu.Unlock()
+	return ctx, func() { cancel(nil) }
 }
 
 // handle runs the handler; a panic is an error of that job alone.

@@ -38,7 +38,7 @@ func each(t *testing.T, test func(t *testing.T, s *shop)) {
 func (s *shop) hire(name string, db *records.DB, c jobs.Config) *jobs.Worker {
 	s.t.Helper()
 	c.DB, c.InstanceID, c.SpoolID, c.Log = db, name, "spool of "+name, slog.New(slog.NewTextHandler(s.log, nil))
-	if _, err := db.StartInstance(s.t.Context(), name, c.SpoolID); err != nil {
+	if _, err := db.StartInstance(s.t.Context(), records.Instance{ID: name, SpoolID: c.SpoolID}); err != nil {
 		s.t.Fatal(err)
 	}
 	w := jobs.New(c)

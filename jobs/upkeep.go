@@ -63,6 +63,7 @@ func (w *Worker) keepSweeping(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		w.sweep(ctx)
+		w.runSuspects(ctx)
 		select {
 		case <-w.stop:
 			return
@@ -74,7 +75,7 @@ func (w *Worker) keepSweeping(ctx context.Context) {
 // sweep does one round. It says first that this process and its work live: a
 // machine that has slept would take its own work for dead.
 func (w *Worker) sweep(ctx context.Context) {
-	if !w.beat(ctx) {
+	if !w.sayAlive(ctx) {
 		return // the database does not answer
 	}
 	w.renew(ctx)
@@ -82,19 +83,22 @@ func (w *Worker) sweep(ctx context.Context) {
 	if err != nil {
 		w.Log.Error("the sweep failed", "failures", s.Failures, "err", err)
 	}
+	unknown, err := w.DB.DiscardUnknown(ctx)
+	if err != nil {
+		w.Log.Error("jobs of unknown kinds could not be looked for", "err", err)
+	}
+	for _, j := range unknown {
+		w.Log.Error("a job was discarded: no instance runs its kind", "job", j.ID, "kind", j.Kind)
+	}
 	if s.Rescued > 0 || s.Orphans > 0 {
 		w.Log.Warn("the sweep found lost work", "rescued", s.Rescued, "orphans", s.Orphans, "claimed", s.Claimed)
 	}
 }
 
-// beatEvery is how often an instance says that it lives: often enough that it
-// may miss two before others take over its work.
-const beatEvery = 10 * time.Second
-
 // keepAlive beats, renews the leases of running work, and ends work whose
 // claim is lost. It goes on while stopping, until everything has been settled.
 func (w *Worker) keepAlive(ctx context.Context) {
-	beat, lease := time.NewTicker(beatEvery), time.NewTicker(w.TTL/3)
+	beat, lease := time.NewTicker(w.BeatEvery), time.NewTicker(w.TTL/3)
 	defer beat.Stop()
 	defer lease.Stop()
 	for {
@@ -102,15 +106,15 @@ func (w *Worker) keepAlive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-beat.C:
-			w.beat(ctx)
+			w.sayAlive(ctx)
 		case <-lease.C:
 			w.renew(ctx)
 		}
 	}
 }
 
-func (w *Worker) beat(ctx context.Context) bool {
-	err := w.DB.Beat(ctx, w.InstanceID, w.SpoolID)
+func (w *Worker) sayAlive(ctx context.Context) bool {
+	err := w.Beat(ctx)
 	if err != nil && ctx.Err() == nil {
 		w.Log.Error("this instance could not say that it lives", "err", err)
 	}

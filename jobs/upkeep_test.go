@@ -131,7 +131,7 @@ func TestAnotherTakesOverFromASilentInstance(t *testing.T) {
 	each(t, func(t *testing.T, s *shop) {
 		var taken time.Time
 		s.add("x")
-		if _, err := s.db.StartInstance(t.Context(), "frozen", "its spool"); err != nil {
+		if _, err := s.db.StartInstance(t.Context(), records.Instance{ID: "frozen", SpoolID: "its spool"}); err != nil {
 			t.Fatal(err)
 		}
 		_, held, err := s.db.Advance(t.Context(), nil, records.ClaimRequest{Kind: "test", Limit: 1, InstanceID: "frozen", TTL: time.Hour})

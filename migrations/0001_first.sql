@@ -152,6 +152,7 @@ CREATE TABLE idempotency_keys (
 CREATE TABLE instances (
 	id         TEXT PRIMARY KEY,
 	spool_id   TEXT NOT NULL,
+	kinds      TEXT NOT NULL DEFAULT '', -- of job that it runs, a space around each
 	started_at TIMESTAMPTZ NOT NULL,
 	beat_at    TIMESTAMPTZ NOT NULL
 );
@@ -163,9 +164,9 @@ CREATE TABLE jobs (
 	ref          TEXT,
 	user_id      TEXT NOT NULL DEFAULT '',
 	data         TEXT NOT NULL DEFAULT '',
-	state        TEXT NOT NULL CHECK (state IN ('ready', 'waiting', 'held', 'running', 'discarded')),
+	state        TEXT NOT NULL CHECK (state IN ('ready', 'waiting', 'held', 'suspect', 'running', 'discarded')),
 	lane         BIGINT NOT NULL DEFAULT 0,  -- 0 somebody waits, 1 bulk import, 2 whenever there is time
-	turn         BIGINT NOT NULL DEFAULT 0,  -- within the lane, so that several people's imports take turns
+	turn         BIGINT NOT NULL DEFAULT 0,  -- within the lane, so that several people's imports take turns; 0 goes first
 	deadline     TIMESTAMPTZ NOT NULL,       -- the source's expiry; year 9999 where there is none
 	run_at       TIMESTAMPTZ NOT NULL,
 	claim        BIGINT NOT NULL DEFAULT 0,  -- rises with every claim
@@ -183,4 +184,7 @@ CREATE INDEX jobs_ready ON jobs (kind, lane, turn, deadline, id) WHERE state = '
 CREATE INDEX jobs_waiting ON jobs (run_at) WHERE state = 'waiting';
 CREATE INDEX jobs_running ON jobs (leased_until) WHERE state = 'running';
 CREATE INDEX jobs_held ON jobs (spool_id) WHERE state = 'held';
+CREATE INDEX jobs_suspect ON jobs (crashes, id) WHERE state = 'suspect';
+CREATE INDEX jobs_turn ON jobs (user_id, turn) WHERE state = 'ready' AND lane = 1;
+CREATE INDEX jobs_patient ON jobs (deadline) WHERE state = 'ready' AND turn > 0;
 CREATE INDEX jobs_ref ON jobs (ref);

@@ -19,7 +19,8 @@ var ErrLeaseLost = errors.New("the claim was lost")
 // turn, deadline and age.
 type ClaimRequest struct {
 	Kind       string
-	Limit      int // 0: none
+	Limit      int  // 0: none
+	Suspects   bool // take jobs that ended with their process twice, and no others
 	InstanceID string
 	SpoolID    string        // jobs bound to another spool are left alone
 	TTL        time.Duration // of the lease
@@ -30,12 +31,16 @@ type ClaimRequest struct {
 const maxClaim = `9000000000000000000`
 
 func (t *tx) claim(r ClaimRequest) ([]Job, error) {
+	state := JobReady
+	if r.Suspects {
+		state = JobSuspect
+	}
 	// MATERIALIZED: as a plain subquery the planner may run the SELECT once a
 	// row and so claim more than the limit.
 	var jobs []Job
 	err := t.all(&jobs, `WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
-			WHERE kind = ? AND state = 'ready' AND (spool_id = '' OR spool_id = ?)
+			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)
 			ORDER BY lane, turn, deadline, id
 			LIMIT ?`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'running', claim = CASE WHEN claim < `+maxClaim+` THEN claim + 1 ELSE 1 END, owner = ?, instance_id = ?, leased_until = ?

@@ -91,6 +91,9 @@ func (db *DB) CreateImport(ctx context.Context, userID string, items []ImportIte
 				jobs = append(jobs, archiveJob(&images[n], LaneBulk))
 			}
 		}
+		if err := t.takeTurns(userID, jobs); err != nil {
+			return err
+		}
 		if _, err := t.enqueue(jobs...); err != nil {
 			return err
 		}

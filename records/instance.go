@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -11,24 +12,31 @@ import (
 // restarts does not make healthy instances look dead.
 const deadAfter = 35 * time.Second
 
+// Instance is a process that runs jobs.
+type Instance struct {
+	ID      string   // new with every start
+	SpoolID string   // of its data folder
+	Kinds   []string // of job that it runs
+}
+
 // StartInstance registers a process. Work of former processes with the same
 // spool is given back at once: a spool belongs to one process at a time, so
 // they have ended.
-func (db *DB) StartInstance(ctx context.Context, id, spoolID string) (rescued int, err error) {
+func (db *DB) StartInstance(ctx context.Context, i Instance) (rescued int, err error) {
 	err = db.write(ctx, func(t *tx) error {
-		if err := t.addInstance(id, spoolID); err != nil {
+		if err := t.addInstance(i); err != nil {
 			return err
 		}
-		n, err := t.giveBack(`instance_id IN (SELECT id FROM instances WHERE spool_id = ? AND id <> ?)`, spoolID, id)
+		n, err := t.giveBack(`instance_id IN (SELECT id FROM instances WHERE spool_id = ? AND id <> ?)`, i.SpoolID, i.ID)
 		if err != nil {
 			return err
 		}
 		rescued = n
-		if _, err := t.exec(`DELETE FROM instances WHERE spool_id = ? AND id <> ?`, spoolID, id); err != nil {
+		if _, err := t.exec(`DELETE FROM instances WHERE spool_id = ? AND id <> ?`, i.SpoolID, i.ID); err != nil {
 			return err
 		}
 		// What the former process held back for the store is tried anew.
-		return t.releaseHeld(spoolID)
+		return t.releaseHeld(i.SpoolID)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("register this instance: %w", err)
@@ -36,16 +44,17 @@ func (db *DB) StartInstance(ctx context.Context, id, spoolID string) (rescued in
 	return rescued, nil
 }
 
-func (t *tx) addInstance(id, spoolID string) error {
-	_, err := t.exec(`INSERT INTO instances (id, spool_id, started_at, beat_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`, id, spoolID, t.now, t.now)
+func (t *tx) addInstance(i Instance) error {
+	_, err := t.exec(`INSERT INTO instances (id, spool_id, kinds, started_at, beat_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
+		i.ID, i.SpoolID, " "+strings.Join(i.Kinds, " ")+" ", t.now, t.now)
 	return err
 }
 
 // Beat says that an instance lives. One that was taken for dead is entered
 // again; its claims are lost all the same.
-func (db *DB) Beat(ctx context.Context, id, spoolID string) error {
-	if err := db.write(ctx, func(t *tx) error { return t.addInstance(id, spoolID) }); err != nil {
+func (db *DB) Beat(ctx context.Context, i Instance) error {
+	if err := db.write(ctx, func(t *tx) error { return t.addInstance(i) }); err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
 	return nil

@@ -26,6 +26,7 @@ const (
 	JobReady     = "ready"     // may be claimed
 	JobWaiting   = "waiting"   // becomes ready at RunAt
 	JobHeld      = "held"      // becomes ready when its store is back
+	JobSuspect   = "suspect"   // ended with its process twice: is run alone
 	JobRunning   = "running"   // claimed
 	JobDiscarded = "discarded" // given up; stays until somebody revives it
 )
@@ -73,6 +74,7 @@ type newJob struct {
 	kind, ref, userID, data string
 	lane                    int
 	deadline                Time // zero: none
+	turn                    int64
 	runAt                   Time // zero: now
 	spoolID                 string
 	dedupe                  string // empty: kind:ref
@@ -96,10 +98,10 @@ func (t *tx) enqueue(jobs ...newJob) (added int, err error) {
 		if j.dedupe == "" {
 			j.dedupe = j.kind + ":" + j.ref
 		}
-		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now}
+		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now}
 		t.ready(j.kind)
 	}
-	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, deadline, run_at, spool_id, dedupe_key, created_at)`,
+	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, dedupe_key, created_at)`,
 		rows, ` ON CONFLICT (dedupe_key) DO NOTHING`)
 	if err != nil {
 		return 0, fmt.Errorf("enqueue: %w", err)

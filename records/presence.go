@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"sync"
 	"time"
 )
 
@@ -17,17 +18,19 @@ const silentAfter = 3 * time.Second
 
 // Presence keeps an instance known as alive. On PostgreSQL it holds a session
 // advisory lock, which the server frees within milliseconds when the process
-// dies, on a connection of its own. One goroutine uses it.
+// dies, on a connection of its own.
 type Presence struct {
-	db          *DB
-	id, spoolID string
-	conn        *sql.Conn // holds the lock; nil on SQLite, behind a pooler, and while it is lost
-	since       time.Time // when the lock was got
+	db       *DB
+	instance Instance
+
+	mu    sync.Mutex // what follows
+	conn  *sql.Conn  // holds the lock; nil on SQLite, behind a pooler, and while it is lost
+	since time.Time  // when the lock was got
 }
 
 // NewPresence is for an instance that was started.
-func (db *DB) NewPresence(id, spoolID string) *Presence {
-	return &Presence{db: db, id: id, spoolID: spoolID}
+func (db *DB) NewPresence(i Instance) *Presence {
+	return &Presence{db: db, instance: i}
 }
 
 // lockOf is an instance's advisory lock.
@@ -42,7 +45,9 @@ func lockOf(id string) int64 {
 // silent for 35 s, as a frozen process is. It returns how many jobs it gave
 // back to the queue.
 func (p *Presence) Beat(ctx context.Context) (rescued int, err error) {
-	if err := p.db.Beat(ctx, p.id, p.spoolID); err != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.db.Beat(ctx, p.instance); err != nil {
 		return 0, err
 	}
 	if !p.db.postgres {
@@ -56,7 +61,7 @@ func (p *Presence) Beat(ctx context.Context) (rescued int, err error) {
 	if time.Since(p.since) < silentAfter {
 		return 0, nil
 	}
-	return p.db.takeOver(ctx, p.id)
+	return p.db.takeOver(ctx, p.instance.ID)
 }
 
 // hold makes sure that the lock is ours.
@@ -79,7 +84,7 @@ func (p *Presence) hold(ctx context.Context) error {
 		return fmt.Errorf("connect for the instance's lock: %w", err)
 	}
 	var got bool
-	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, lockOf(p.id)).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, lockOf(p.instance.ID)).Scan(&got); err != nil {
 		return errors.Join(fmt.Errorf("take the instance's lock: %w", err), conn.Close())
 	}
 	p.conn, p.since = conn, time.Now()
@@ -96,7 +101,11 @@ func (p *Presence) drop() {
 }
 
 // Close lets go of the lock.
-func (p *Presence) Close() { p.drop() }
+func (p *Presence) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop()
+}
 
 // takeOver gives back the work of instances that are dead.
 func (db *DB) takeOver(ctx context.Context, self string) (rescued int, err error) {

@@ -10,6 +10,10 @@ import (
 // is given up: what kills its process again and again must not stop the rest.
 const maxCrashes = 5
 
+// suspectCrashes is after how many of them a job is run alone, so that it
+// takes no other work with it and is not blamed for another's doing.
+const suspectCrashes = 2
+
 // Swept is what a round of the sweep found.
 type Swept struct {
 	Claimed  int `json:"claimed"`  // waiting jobs whose time had come
@@ -37,6 +41,7 @@ func (db *DB) Sweep(ctx context.Context) (s Swept, err error) {
 		*found += n
 	}
 	step("promote due jobs", &s.Claimed, (*tx).promote)
+	step("let the urgent go first", new(int), (*tx).hurry)
 	step("rescue jobs", &s.Rescued, (*tx).rescue)
 	step("enqueue orphans", &s.Orphans, (*tx).enqueueOrphans)
 	step("end what was given up", &s.Orphans, (*tx).endDiscarded)
@@ -63,9 +68,9 @@ func (t *tx) giveBack(condition string, args ...any) (int, error) {
 			SELECT id FROM jobs WHERE state = 'running' AND (`+condition+`) ORDER BY id`+t.skipLocked()+`)
 		UPDATE jobs SET crashes = CASE WHEN crashes < ? THEN crashes + 1 ELSE crashes END, owner = '', instance_id = '', leased_until = NULL,
 			last_error = 'the process that ran it ended',
-			state = CASE WHEN crashes >= ? THEN 'discarded' ELSE 'ready' END
+			state = CASE WHEN crashes >= ? THEN 'discarded' WHEN crashes >= ? THEN 'suspect' ELSE 'ready' END
 		FROM lost WHERE jobs.id = lost.id
-		RETURNING jobs.id, `+jobColumns[len("id, "):], append(args, maxCrashes, maxCrashes-1)...)
+		RETURNING jobs.id, `+jobColumns[len("id, "):], append(args, maxCrashes, maxCrashes-1, suspectCrashes-1)...)
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}

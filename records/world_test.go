@@ -66,7 +66,7 @@ func (w *world) asks(user string, n int) (*records.Generation, []records.Image) 
 // instance registers a process called id, whose spool is called "spool of "+id.
 func (w *world) instance(id string) {
 	w.t.Helper()
-	if _, err := w.StartInstance(w.t.Context(), id, "spool of "+id); err != nil {
+	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: id, SpoolID: "spool of " + id}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -80,6 +80,17 @@ func (w *world) claims(kind string, limit int) []records.Job {
 func (w *world) claimsAs(instance, kind string, limit int) []records.Job {
 	w.t.Helper()
 	_, jobs, err := w.Advance(w.t.Context(), nil, records.ClaimRequest{Kind: kind, Limit: limit, InstanceID: instance,
+		SpoolID: "spool of " + instance, TTL: 10 * time.Minute})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return jobs
+}
+
+// claimsSuspect asks for one job that has to run alone.
+func (w *world) claimsSuspect(instance, kind string) []records.Job {
+	w.t.Helper()
+	_, jobs, err := w.Advance(w.t.Context(), nil, records.ClaimRequest{Kind: kind, Limit: 1, Suspects: true, InstanceID: instance,
 		SpoolID: "spool of " + instance, TTL: 10 * time.Minute})
 	if err != nil {
 		w.t.Fatal(err)

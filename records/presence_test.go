@@ -1,0 +1,81 @@
+package records_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"afterimage/records"
+	"afterimage/records/recordstest"
+)
+
+// silence makes an instance's last beat so old.
+func (w *world) silence(id string, since time.Duration) {
+	w.t.Helper()
+	w.Exec(w.t, `UPDATE instances SET beat_at = ? WHERE id = ?`, w.Now().Add(-since), id)
+}
+
+// present is an instance that has beaten once and so holds its lock, on
+// connections of its own.
+func (w *world) present(id string) *records.Presence {
+	w.t.Helper()
+	db := recordstest.Open(w.t, w.config)
+	i := records.Instance{ID: id, SpoolID: "spool of " + id}
+	if _, err := db.StartInstance(w.t.Context(), i); err != nil {
+		w.t.Fatal(err)
+	}
+	p := db.NewPresence(i)
+	w.t.Cleanup(p.Close)
+	if n, err := p.Beat(w.t.Context()); err != nil || n != 0 {
+		w.t.Fatalf("the first beat rescued %d, %v", n, err)
+	}
+	return p
+}
+
+// An instance is dead when its lock is free and it was silent for 3 s: neither
+// alone is enough, since a restart of the database frees all locks, and a busy
+// machine beats late. One that is frozen keeps its lock and is overtaken after
+// 35 s by its silence alone.
+func TestWorkIsTakenOverFromTheDeadAlone(t *testing.T) {
+	tests := []struct {
+		name    string
+		lives   bool // its connection and so its lock is there
+		silent  time.Duration
+		rescued int
+	}{
+		{"alive and busy", true, 10 * time.Second, 0},
+		{"lock lost, but it beat just now", false, time.Second, 0},
+		{"dead", false, 4 * time.Second, 1},
+		{"frozen", true, 40 * time.Second, 1},
+	}
+	t.Parallel()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := recordstest.Postgres(t)
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, config: c}
+				watcher, other := w.present("watcher"), w.present("other")
+				i := w.imports(w.person("ada"), 1)[0]
+				if jobs := w.claimsAs("other", records.KindArchive, 1); len(jobs) != 1 {
+					t.Fatalf("claimed %v", jobs)
+				}
+				w.silence("other", test.silent)
+				if !test.lives {
+					other.Close()
+				}
+				if n, err := watcher.Beat(t.Context()); err != nil || n != 0 {
+					t.Errorf("just connected itself, it rescued %d, %v", n, err)
+				}
+				time.Sleep(5 * time.Second)
+				w.silence("other", test.silent)
+				n, err := watcher.Beat(t.Context())
+				if err != nil || n != test.rescued {
+					t.Errorf("rescued %d, %v", n, err)
+				}
+				if j := w.job(i.ID); (j.State == records.JobReady) != (test.rescued == 1) || j.Crashes != test.rescued || j.Attempt != 0 {
+					t.Errorf("the job is %+v", j)
+				}
+			})
+		})
+	}
+}
