@@ -338,3 +338,33 @@ func TestSourceFailsWhileTheStoreIsDown(t *testing.T) {
 		w.wantStatus(gone, records.ArchiveFailed, fetch.Missing)
 	})
 }
+
+// The store came back while it was being written that an image waits for it:
+// nobody else would release that one.
+func TestStoreComesBackWhileAnImageIsPutOnHold(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		goOn := make(chan struct{})
+		w.source.answers(func(_ int, r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/late.png" {
+				<-goOn
+			}
+			return ok(picture(r.URL.Path)), nil
+		})
+		w.store.fails(down())
+		w.start(options{})
+		late := w.imported("https://source.example/late.png")
+		w.imported("https://source.example/first.png") // closes the gate; a probe comes in 5 s
+		w.pass(4500 * time.Millisecond)
+		w.Exec(t, `ALTER TABLE image_events RENAME TO away`) // nothing can be told of an image
+		close(goOn)
+		w.store.fails(nil)
+		w.pass(time.Second)
+		w.Exec(t, `ALTER TABLE away RENAME TO image_events`)
+		if _, _, paused := w.archiver.Paused(); paused {
+			t.Fatal("the store is still paused")
+		}
+		w.wantJobs(late, records.JobRunning)
+		w.pass(10 * time.Second)
+		w.wantArchived(late, picture("/late.png"))
+	})
+}
