@@ -32,6 +32,7 @@ type settings struct {
 	Only    string // rows to measure, by the beginning of their names, comma-separated
 	Peer    string // the peer's command
 	Binary  string // of the app, for the crashes; empty: it is built
+	Thumbs  bool   // draw thumbnails meanwhile
 	Profile string // file for a CPU profile of the product's bursts
 }
 
@@ -50,6 +51,7 @@ func readSettings(args []string) (settings, string, error) {
 	f.StringVar(&s.Only, "only", "", "rows to measure, by the beginning of their names, comma-separated")
 	f.StringVar(&s.Peer, "peer", "", "command of the peer, with the flags of riverarchive")
 	f.StringVar(&s.Binary, "binary", "", "the app, for the crashes; it is built where this is empty")
+	f.BoolVar(&s.Thumbs, "thumbnails", false, "draw thumbnails meanwhile, as the app does")
 	f.StringVar(&s.Profile, "cpuprofile", "", "file for a CPU profile of the product's bursts")
 	quick := f.Bool("quick", false, "everything small and once, without the longest rows: shows in two minutes that it runs")
 	child := f.String("child", "", "for this program itself: source or product")

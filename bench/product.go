@@ -24,11 +24,13 @@ type productConfig struct {
 	S3       storage.S3Config
 	Allow    string
 	Slots    int
+
+	Thumbnails bool
 }
 
 // product is a configuration without database and folder.
 func (b *bench) product(slots int) productConfig {
-	return productConfig{S3: b.s3, Allow: b.source.allowed(), Slots: slots}
+	return productConfig{S3: b.s3, Allow: b.source.allowed(), Slots: slots, Thumbnails: b.Thumbs}
 }
 
 func (c productConfig) newFetch() (*fetch.Client, error) {
@@ -88,7 +90,8 @@ func newProduct(ctx context.Context, c productConfig) (*product, error) {
 	if p.fetch, err = c.newFetch(); err != nil {
 		return nil, err
 	}
-	p.archiver = archive.New(archive.Config{DB: p.db, Store: store, Spool: p.spool, Fetch: p.fetch, Slots: c.Slots, Log: p.log})
+	p.archiver = archive.New(archive.Config{DB: p.db, Store: store, Spool: p.spool, Fetch: p.fetch, Slots: c.Slots,
+		Thumbnails: c.Thumbnails, Log: p.log})
 	p.worker = jobs.New(jobs.Config{DB: p.db, InstanceID: p.instance, SpoolID: p.spool.ID(), Kinds: p.watched(p.archiver.Kinds()), Log: p.log})
 	p.db.OnJobs(p.worker.Wake)
 	return p, nil
@@ -98,7 +101,7 @@ func newProduct(ctx context.Context, c productConfig) (*product, error) {
 func (p *product) watched(kinds []jobs.Kind) []jobs.Kind {
 	for n := range kinds {
 		after := kinds[n].After
-		if after == nil {
+		if kinds[n].Name != records.KindArchive {
 			continue
 		}
 		kinds[n].After = func(ctx context.Context, s records.Settlement, lost bool) {

@@ -91,7 +91,7 @@ func (b *bench) describe(ctx context.Context, out io.Writer) error {
 		strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "), runtime.Version())
 	fmt.Fprintf(out, "PostgreSQL %s: fsync %s, synchronous_commit %s, shared_buffers %s; pool of max(16, 2 × slots) connections, the peer's too\n",
 		version, fsync, commit, buffers)
-	fmt.Fprintf(out, "S3 at %s; source on %d loopback addresses; median of %d runs, base and product in turn\n\n", b.s3.Endpoint, hosts, b.Runs)
+	fmt.Fprintf(out, "S3 at %s; source on %d loopback addresses; thumbnails %v; median of %d runs, base and product in turn\n\n", b.s3.Endpoint, hosts, b.Thumbs, b.Runs)
 	return nil
 }
 
