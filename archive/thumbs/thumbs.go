@@ -16,8 +16,6 @@ import (
 	"afterimage/fetch"
 )
 
-var sizes = [...]int{240, 480, 960}
-
 // All are the long edges, in pixels, in which thumbnails are made, ascending.
 func All() []int { return []int{240, 480, 960} }
 
