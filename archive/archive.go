@@ -60,7 +60,7 @@ func New(c Config) *Archiver {
 // Kinds are the kinds of job that this package does.
 func (a *Archiver) Kinds() []jobs.Kind {
 	kinds := []jobs.Kind{
-		{Name: records.KindArchive, Slots: a.Slots, Run: a.run, Failed: a.panicked, After: a.settled},
+		{Name: records.KindArchive, Slots: a.Slots, Shows: true, Run: a.run, Failed: a.panicked, After: a.settled},
 		{Name: records.KindDelete, Slots: 1, Run: a.delete},
 	}
 	if a.Thumbnails {
@@ -126,7 +126,10 @@ func (a *Archiver) run(ctx context.Context, job records.Job) records.Settlement 
 // begin reads what the job is about. Without a task there is nothing to do but
 // to settle.
 func (a *Archiver) begin(ctx context.Context, job records.Job) (*task, records.Settlement) {
-	work, err := a.DB.ImageWork(ctx, *job.Ref)
+	image, err := job.Image, error(nil)
+	if image == nil {
+		image, err = a.DB.ImageByLink(ctx, *job.Ref)
+	}
 	switch {
 	case errors.Is(err, records.ErrNotFound):
 		a.Log.Error("an archive job is about an image that does not exist; it was discarded", "job", job.ID, "image", *job.Ref)
@@ -136,10 +139,11 @@ func (a *Archiver) begin(ctx context.Context, job records.Job) (*task, records.S
 	case err != nil:
 		a.Log.Error("an image could not be read", "job", job.ID, "image", *job.Ref, "err", err)
 		return nil, records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(a.Probe), Error: "the database did not answer"}
-	case work.Status != records.Archiving:
+	case image.Status.Final():
 		return nil, records.Settlement{Verdict: records.Complete} // its state has moved on
 	}
-	return &task{Archiver: a, job: job, image: &work.Image, started: a.DB.Now()}, records.Settlement{}
+	image.Status, image.Attempt = records.Archiving, job.Attempt+1
+	return &task{Archiver: a, job: job, image: image, started: a.DB.Now()}, records.Settlement{}
 }
 
 // elsewhere reports that the bytes are only in another instance's spool. Jobs

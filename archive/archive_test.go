@@ -12,6 +12,7 @@ import (
 
 	"afterimage/archive"
 	"afterimage/fetch"
+	"afterimage/jobs"
 	"afterimage/records"
 )
 
@@ -225,7 +226,10 @@ func TestConcurrencyNeverExceedsTheSlots(t *testing.T) {
 
 func TestOriginsAreTheProvidersOwn(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.start(options{archive: archive.Config{Origins: map[string][]string{"home": {"http://192.168.1.5:8188"}}}})
+		w.start(options{
+			archive: archive.Config{Origins: map[string][]string{"home": {"http://192.168.1.5:8188"}}},
+			worker:  jobs.Config{Sweep: 30 * time.Second},
+		})
 		imported := w.imports(records.ImportItem{URL: "http://192.168.1.5:8188/view", Provider: "home"})[0].ID
 		w.pass(time.Second)
 		w.wantStatus(imported, records.ArchiveFailed, fetch.Blocked)

@@ -124,10 +124,10 @@ func TestDeleteJobWithAKeyThatCannotBe(t *testing.T) {
 			}
 			return nil
 		})
-		w.start(options{})
 		id := records.NewID()
 		w.Exec(t, `INSERT INTO jobs (id, kind, ref, data, state, deadline, run_at, created_at) VALUES ('j1', 'delete', ?, '../x', 'ready', ?, ?, ?)`,
 			id, records.Never, w.Now(), w.Now())
+		w.start(options{})
 		w.pass(2 * time.Minute)
 		if job := w.wantJobs(id, records.JobDiscarded)[0]; job.LastError == "" {
 			t.Error("the job does not say why")

@@ -163,6 +163,7 @@ func (t *task) nextAttempt(retryAfter time.Duration) records.Time {
 // panicked settles a job whose handler panicked: a failure that counts, so
 // that it cannot go on for ever.
 func (a *Archiver) panicked(ctx context.Context, job records.Job, err error) records.Settlement {
+	job.Image = nil // the handler may have changed it
 	t, s := a.begin(ctx, job)
 	if t == nil {
 		return s

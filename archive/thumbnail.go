@@ -23,7 +23,7 @@ const thumbAgain = 30 * time.Second
 
 // thumbKind is the kind of job that draws thumbnails.
 func (a *Archiver) thumbKind() jobs.Kind {
-	return jobs.Kind{Name: records.KindThumbnail, Slots: thumbSlots, Run: a.thumbnail, After: a.thumbSettled}
+	return jobs.Kind{Name: records.KindThumbnail, Slots: thumbSlots, Idle: true, Run: a.thumbnail, After: a.thumbSettled}
 }
 
 // thumbJob is the job that an archived image makes necessary.

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -102,6 +103,8 @@ func (w *world) newWorker(instance string, spool *storage.Spool, o options) (*ar
 	a.DB, a.Store, a.Spool, a.Fetch, a.Log = w.DB, w.store, spool, client, w.log.logger()
 	archiver := archive.New(a)
 	j := o.worker
+	// Nothing but rows written by hand may need the safety nets.
+	j.Poll, j.Sweep = cmp.Or(j.Poll, time.Hour), cmp.Or(j.Sweep, time.Hour)
 	j.DB, j.InstanceID, j.SpoolID, j.Kinds, j.Log = w.DB, instance, spool.ID(), archiver.Kinds(), w.log.logger()
 	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: instance, SpoolID: spool.ID()}); err != nil {
 		w.t.Fatal(err)

@@ -27,6 +27,12 @@ type Kind struct {
 	Name  string
 	Slots int // jobs at a time
 	Run   Handler
+	// Shows says that people see when such a job runs; they do once it has for
+	// a while (showAfter).
+	Shows bool
+	// Idle work gives way to all other kinds: it begins when they have nothing
+	// to do, or once in a while all the same.
+	Idle bool
 	// Failed settles a job whose handler panicked. Default: it is retried
 	// after 30 s · 2^n, and discarded after five attempts.
 	Failed func(ctx context.Context, job records.Job, err error) records.Settlement

@@ -23,10 +23,27 @@ type pump struct {
 	slots    *semaphore.Weighted
 	woken    chan struct{}           // holds one
 	finished chan records.Settlement // holds one for each slot, so a handler never waits here
+	withheld bool                    // idle work was not claimed since there is other work
+	idleAt   time.Time               // when idle work was claimed last
 
 	mu      sync.Mutex
-	running map[records.Fence]context.CancelCauseFunc
+	running map[records.Fence]*runningJob
 }
+
+// runningJob is a job in a slot.
+type runningJob struct {
+	job    records.Job
+	cancel context.CancelCauseFunc
+	since  time.Time
+	shown  bool // people see that it runs, or need not
+}
+
+// showAfter is how long a job runs before people are told. Most have ended by
+// then, and telling would cost as much as settling.
+const showAfter = 200 * time.Millisecond
+
+// idleEvery is how often idle work may begin while there is other work.
+const idleEvery = 2 * time.Second
 
 func newPump(w *Worker, k Kind) *pump {
 	return &pump{
@@ -34,7 +51,7 @@ func newPump(w *Worker, k Kind) *pump {
 		slots:    semaphore.NewWeighted(int64(k.Slots)),
 		woken:    make(chan struct{}, 1),
 		finished: make(chan records.Settlement, k.Slots),
-		running:  map[records.Fence]context.CancelCauseFunc{},
+		running:  map[records.Fence]*runningJob{},
 	}
 }
 
@@ -60,6 +77,8 @@ func (p *pump) run(ctx context.Context) {
 	var done []records.Settlement
 	tries := map[records.Fence]int{}
 	var again <-chan time.Time // set while the database does not answer
+	show := time.NewTimer(showAfter)
+	defer show.Stop()
 	stop := p.w.stop
 	for {
 		look := false
@@ -69,6 +88,8 @@ func (p *pump) run(ctx context.Context) {
 		case <-poll.C:
 			look = true
 		case <-again:
+			look = true
+		case <-show.C:
 			look = true
 		case <-stop:
 			stop = nil
@@ -83,6 +104,12 @@ func (p *pump) run(ctx context.Context) {
 			if done, ok = p.advance(ctx, done, tries); !ok {
 				again = time.After(settleRetry)
 			}
+		}
+		if p.withheld && again == nil {
+			again = time.After(idleEvery)
+		}
+		if next, ok := p.nextShow(); ok {
+			show.Reset(next)
 		}
 		if stop == nil && len(done) == 0 && p.idle() {
 			return
@@ -109,7 +136,8 @@ func (p *pump) advance(ctx context.Context, done []records.Settlement, tries map
 	for {
 		free := p.takeSlots()
 		claim := p.claimRequest(free + len(done))
-		if claim.Limit == 0 && len(done) == 0 {
+		if claim.Limit == 0 && len(done) == 0 && len(claim.Show) == 0 {
+			p.slots.Release(int64(free))
 			return nil, true
 		}
 		// A settlement is written even while stopping.
@@ -117,8 +145,12 @@ func (p *pump) advance(ctx context.Context, done []records.Settlement, tries map
 		if err != nil {
 			p.w.Log.Error("the queue could not be read", "kind", p.kind.Name, "err", err)
 		}
+		if err == nil {
+			p.markShown(claim.Show)
+		}
 		for _, j := range jobs {
 			p.start(ctx, j)
+			p.idleAt = time.Now()
 		}
 		left := p.settled(ctx, done, errs, tries)
 		p.slots.Release(int64(free + len(done) - len(left) - len(jobs)))
@@ -144,7 +176,11 @@ func (p *pump) claimRequest(limit int) records.ClaimRequest {
 	if p.w.stopping() || p.w.alone.Load() {
 		limit = 0
 	}
-	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
+	if p.withheld = limit > 0 && p.mustYield(); p.withheld {
+		limit = 0
+	}
+	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID,
+		TTL: p.w.TTL, Show: p.toShow()}
 }
 
 func (p *pump) idle() bool {
@@ -181,6 +217,7 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 		delete(p.running, f)
 		p.mu.Unlock()
 	}
+	p.wakeIdle()
 	return left
 }
 
@@ -199,7 +236,7 @@ func (p *pump) start(ctx context.Context, j records.Job) {
 func (p *pump) begin(ctx context.Context, j records.Job) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
-	p.running[j.Fence()] = cancel
+	p.running[j.Fence()] = &runningJob{job: j, cancel: cancel, since: time.Now(), shown: !p.kind.Shows}
 	p.mu.Unlock()
 	return ctx, func() { cancel(nil) }
 }

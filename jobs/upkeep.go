@@ -138,8 +138,8 @@ func (w *Worker) renew(ctx context.Context) {
 		}
 		for _, f := range lost {
 			p.mu.Lock()
-			if cancel := p.running[f]; cancel != nil {
-				cancel(records.ErrLeaseLost)
+			if r := p.running[f]; r != nil {
+				r.cancel(records.ErrLeaseLost)
 			}
 			p.mu.Unlock()
 		}

@@ -24,6 +24,9 @@ type ClaimRequest struct {
 	InstanceID string
 	SpoolID    string        // jobs bound to another spool are left alone
 	TTL        time.Duration // of the lease
+	// Show are jobs that have been running for a while, so that people should
+	// see it. What ends at once is not worth two writes.
+	Show []Job
 }
 
 // maxClaim keeps a number written by hand from going over the limit of its
@@ -34,6 +37,13 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	state := JobReady
 	if r.Suspects {
 		state = JobSuspect
+	}
+	if t.postgres {
+		// The order of the index is the order of the queue. With statistics from
+		// when the queue was short the planner would rather sort all of it.
+		if _, err := t.exec(`SET LOCAL enable_sort = off`); err != nil {
+			return nil, err
+		}
 	}
 	// MATERIALIZED: as a plain subquery the planner may run the SELECT once a
 	// row and so claim more than the limit.
@@ -53,50 +63,84 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	return jobs, err
 }
 
-// showClaimed adds to changes that work on people's images has begun.
-func (t *tx) showClaimed(kind string, jobs []Job, changes []ImageChange) ([]ImageChange, error) {
-	refs := make(map[string]Job, len(jobs))
-	for _, j := range jobs {
-		if j.Ref != nil {
-			refs[*j.Ref] = j
+// present hands over with the claimed jobs what they are about, and adds to
+// changes what people see of it at once.
+func (t *tx) present(kind string, jobs []Job, changes []ImageChange) ([]ImageChange, error) {
+	refs := make(map[string]*Job, len(jobs))
+	for n := range jobs {
+		if jobs[n].Ref != nil {
+			refs[*jobs[n].Ref] = &jobs[n]
 		}
 	}
 	ids := slices.Sorted(maps.Keys(refs))
-	if len(ids) == 0 {
+	switch {
+	case len(ids) == 0:
 		return changes, nil
-	}
-	switch kind {
-	case KindArchive:
-		return t.showArchiving(ids, refs, changes)
-	case KindGenerate:
+	case kind == KindArchive:
+		return changes, t.handImages(ids, refs, changes)
+	case kind == KindGenerate:
 		return t.showGenerating(ids, changes)
 	}
 	return changes, nil
 }
 
-func (t *tx) showArchiving(ids []string, refs map[string]Job, changes []ImageChange) ([]ImageChange, error) {
-	begin := func(i *Image) {
-		i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, refs[i.ID].Attempt+1, Time{}, ""
+// handImages gives each archive job its image, as its work sees it.
+func (t *tx) handImages(ids []string, refs map[string]*Job, changes []ImageChange) error {
+	var images []Image
+	if err := t.in(&images, `SELECT `+imageColumns+` FROM images WHERE id IN (?)`, ids); err != nil {
+		return err
 	}
 	// One that was given back in this very transaction is claimed again: its
-	// row does not say yet what the settlement does. That stays as it is, since
-	// it may have to be written once more without the claim.
-	for n, c := range changes {
-		if _, claimed := refs[c.Image.ID]; claimed {
-			i := *c.Image
-			begin(&i)
-			changes[n].Image = &i
-			ids = slices.DeleteFunc(ids, func(id string) bool { return id == i.ID })
+	// row does not say yet what the settlement does.
+	for _, c := range changes {
+		if n := slices.IndexFunc(images, func(i Image) bool { return i.ID == c.Image.ID }); n >= 0 {
+			images[n] = *c.Image
 		}
 	}
-	if len(ids) == 0 {
+	for n := range images {
+		i := &images[n]
+		j := refs[i.ID]
+		beginArchiving(i, j)
+		j.Image = i
+	}
+	return nil
+}
+
+// beginArchiving says of an unfinished image that an attempt runs.
+func beginArchiving(i *Image, j *Job) {
+	switch i.Status {
+	case Generated, RetryWait, Archiving:
+		i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Archiving, j.Attempt+1, Time{}, ""
+	}
+}
+
+// show adds to changes that archive jobs run that are still ours.
+func (t *tx) show(jobs []Job, changes []ImageChange) ([]ImageChange, error) {
+	if len(jobs) == 0 {
+		return changes, nil
+	}
+	ours := make(map[string]*Job, len(jobs))
+	ids := make([]string, len(jobs))
+	for n := range jobs {
+		ids[n] = jobs[n].ID
+	}
+	var held []Job
+	if err := t.in(&held, `SELECT `+jobColumns+` FROM jobs WHERE id IN (?) AND state = 'running' ORDER BY id`+t.forUpdate(), ids); err != nil {
+		return nil, err
+	}
+	for n := range held {
+		if h := &held[n]; h.Ref != nil && slices.ContainsFunc(jobs, func(j Job) bool { return j.Fence() == h.Fence() }) {
+			ours[*h.Ref] = h
+		}
+	}
+	if len(ours) == 0 {
 		return changes, nil
 	}
 	var images []Image
 	err := t.in(&images, `SELECT `+imageColumns+` FROM images
-		WHERE id IN (?) AND status IN ('generated', 'retry_wait', 'archiving')`, ids)
+		WHERE id IN (?) AND status IN ('generated', 'retry_wait', 'archiving')`, slices.Sorted(maps.Keys(ours)))
 	for n := range images {
-		begin(&images[n])
+		beginArchiving(&images[n], ours[images[n].ID])
 		changes = append(changes, ImageChange{Image: &images[n]})
 	}
 	return changes, err

@@ -54,7 +54,7 @@ func TestNoDeadlocks(t *testing.T) {
 						}
 					}
 					for _, j := range jobs {
-						work, err := w.ImageWork(ctx, *j.Ref)
+						image, err := w.ImageByLink(ctx, *j.Ref)
 						if errors.Is(err, records.ErrNotFound) {
 							done = append(done, records.Settlement{Job: j})
 							continue
@@ -63,12 +63,12 @@ func TestNoDeadlocks(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						s := records.Settlement{Job: j, RunAt: w.Now(), Images: []records.ImageChange{{Image: &work.Image, Event: &records.Event{Kind: "test"}}}}
-						switch work.Status = records.Archived; {
+						s := records.Settlement{Job: j, RunAt: w.Now(), Images: []records.ImageChange{{Image: image, Event: &records.Event{Kind: "test"}}}}
+						switch image.Status = records.Archived; {
 						case random.IntN(4) == 0 && j.Attempt < 3:
-							work.Status, s.Verdict = records.RetryWait, records.Retry
+							image.Status, s.Verdict = records.RetryWait, records.Retry
 						case random.IntN(8) == 0:
-							work.Status = records.ArchiveFailed
+							image.Status = records.ArchiveFailed
 						}
 						done = append(done, s)
 					}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 )
 
 // Image is one image from the moment it was asked for. A request for n images
@@ -104,26 +103,6 @@ func (db *DB) ImageByLink(ctx context.Context, id string) (*Image, error) {
 		return nil, fmt.Errorf("read image %s: %w", id, err)
 	}
 	return &i, nil
-}
-
-// ImageWork is what the archive worker has to know of an image.
-type ImageWork struct {
-	Image
-	Username string `db:"username"`
-}
-
-// ImageWork returns an image and its owner's name, for the worker that a job
-// sent there.
-func (db *DB) ImageWork(ctx context.Context, id string) (*ImageWork, error) {
-	var w ImageWork
-	columns := "i." + strings.ReplaceAll(imageColumns, ", ", ", i.")
-	columns = strings.ReplaceAll(columns, ",\n\t", ", i.")
-	err := db.get(ctx, &w, `SELECT `+columns+`, u.username
-		FROM images i JOIN users u ON u.id = i.user_id WHERE i.id = ?`, id)
-	if err != nil {
-		return nil, fmt.Errorf("read image %s: %w", id, err)
-	}
-	return &w, nil
 }
 
 // Int is a whole number among the params.

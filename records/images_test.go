@@ -139,14 +139,3 @@ func TestNeighbours(t *testing.T) {
 		}
 	})
 }
-
-func TestImageWorkKnowsTheOwnersName(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		ada := w.person("ada")
-		i := w.imports(ada, 1)[0]
-		work, err := w.ImageWork(t.Context(), i.ID)
-		if err != nil || work.Username != "ada" || work.ID != i.ID || work.SourceURL != i.SourceURL {
-			t.Errorf("got %+v, %v", work, err)
-		}
-	})
-}

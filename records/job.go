@@ -53,6 +53,9 @@ type Job struct {
 	DedupeKey   *string `db:"dedupe_key"`
 	LastError   string  `db:"last_error"`
 	CreatedAt   Time    `db:"created_at"`
+
+	// Image is what an archive job is about, as it was when it was claimed.
+	Image *Image `db:"-"`
 }
 
 // Fence names one claim of one job. A settle that names an older claim, or one

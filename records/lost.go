@@ -12,12 +12,13 @@ func (t *tx) interrupted(j Job) ([]ImageChange, error) {
 		return nil, nil // a generation goes on where it was, see generate
 	}
 	var images []Image
-	err := t.all(&images, `SELECT `+imageColumns+` FROM images WHERE id = ? AND status = 'archiving'`, *j.Ref)
+	err := t.all(&images, `SELECT `+imageColumns+` FROM images
+		WHERE id = ? AND status IN ('generated', 'retry_wait', 'archiving')`, *j.Ref)
 	changes := make([]ImageChange, len(images))
 	for n := range images {
 		i := &images[n]
-		changes[n] = ImageChange{Image: i, Event: &Event{Kind: EventInterrupted, Attempt: i.Attempt, Reason: ReasonInterrupted}}
-		i.Status, i.Attempt, i.Reason = Generated, j.Attempt, ReasonInterrupted
+		changes[n] = ImageChange{Image: i, Event: &Event{Kind: EventInterrupted, Attempt: j.Attempt + 1, Reason: ReasonInterrupted}}
+		i.Status, i.Attempt, i.NextAttemptAt, i.Reason = Generated, j.Attempt, Time{}, ReasonInterrupted
 	}
 	return changes, err
 }

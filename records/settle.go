@@ -64,11 +64,14 @@ func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (e
 		if err != nil {
 			return err
 		}
+		if changes, err = t.show(r.Show, changes); err != nil {
+			return fmt.Errorf("show what runs: %w", err)
+		}
 		if r.Limit > 0 {
 			if jobs, err = t.claim(r); err != nil {
 				return fmt.Errorf("claim %s jobs: %w", r.Kind, err)
 			}
-			if changes, err = t.showClaimed(r.Kind, jobs, changes); err != nil {
+			if changes, err = t.present(r.Kind, jobs, changes); err != nil {
 				return err
 			}
 		}

@@ -194,8 +194,11 @@ func TestAdvanceClaimsWhatItReleases(t *testing.T) {
 		if errs[0] != nil || err != nil || len(jobs) != 1 || jobs[0].Claim != 2 {
 			t.Fatalf("got %v, %v, %v", errs, jobs, err)
 		}
-		if got := w.image(ada, i.ID); got.Status != records.Archiving || got.Attempt != 1 {
-			t.Errorf("the image is %s, attempt %d", got.Status, got.Attempt)
+		if got := jobs[0].Image; got.Status != records.Archiving || got.Attempt != 1 {
+			t.Errorf("the job's image is %s, attempt %d", got.Status, got.Attempt)
+		}
+		if got := w.image(ada, i.ID); got.Status != records.Generated || got.Attempt != 0 {
+			t.Errorf("people see %s, attempt %d, before it has run for a while", got.Status, got.Attempt)
 		}
 		if back.Status != records.Generated {
 			t.Error("the caller's settlement was changed to the claim's")

@@ -84,6 +84,10 @@ func (w *world) claimsAs(instance, kind string, limit int) []records.Job {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	// As work does that takes a while.
+	if _, _, err := w.Advance(w.t.Context(), nil, records.ClaimRequest{Show: jobs}); err != nil {
+		w.t.Fatal(err)
+	}
 	return jobs
 }
 
