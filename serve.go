@@ -74,17 +74,27 @@ func (a *app) setUp(ctx context.Context, p program) error {
 		return err
 	}
 	if a.config.AdminUsername != "" {
-		_, err := a.db.CreateUser(ctx, a.config.AdminUsername, a.config.AdminPassword, records.Admin)
-		if errors.Is(err, records.ErrUsernameTaken) { // another instance was faster
-			err = nil
-		}
-		return err
+		return a.createAdmin(ctx)
 	}
 	token, err := a.db.NewSetupToken(ctx)
 	if err != nil {
 		return err
 	}
 	printSetupLink(p, a.config.BaseURL, token)
+	return nil
+}
+
+func (a *app) createAdmin(ctx context.Context) error {
+	_, err := a.db.CreateUser(ctx, a.config.AdminUsername, a.config.AdminPassword, records.Admin)
+	if errors.Is(err, records.ErrUsernameTaken) { // perhaps another instance was faster
+		needed, neededErr := a.db.NeedsSetup(ctx)
+		if neededErr != nil || !needed {
+			return neededErr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("AFTERIMAGE_ADMIN_USERNAME: %w", err)
+	}
 	return nil
 }
 
@@ -107,17 +117,15 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	a.worker.Start()
 
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
-	defer endRequests()
 	server := &nethttp.Server{
 		Handler:           a.server,
-		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(a.server.Drain)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	a.log.Info("afterimage is ready", "url", a.config.BaseURL, "store", a.store.String(), "slots", a.config.Archive.Concurrency)
@@ -127,7 +135,6 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	case err = <-served:
 	}
 	a.log.Info("stopping")
-	endRequests() // those who wait for changes would keep it open
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(drain); err != nil {

@@ -43,7 +43,7 @@ func (s *Server) setupFailed(w http.ResponseWriter, r *http.Request, err error) 
 		if r.FormValue("token") == "" {
 			status = http.StatusForbidden
 		}
-		s.render(w, r, status, "setup-expired", s.layout(r, ""))
+		s.render(w, r, status, "setup-expired", web.SetupView{Layout: s.layout(r, ""), Token: r.FormValue("token")})
 		return
 	}
 	s.failPage(w, r, err)

@@ -113,8 +113,8 @@ CREATE TABLE images (
 );
 CREATE INDEX images_user_created ON images (user_id, created_at, id);
 CREATE UNIQUE INDEX images_user_seq ON images (user_id, seq);
-CREATE INDEX images_generation ON images (generation_id, position);
-CREATE INDEX images_import ON images (import_id, position);
+CREATE INDEX images_generation ON images (generation_id, position) WHERE generation_id IS NOT NULL;
+CREATE INDEX images_import ON images (import_id, position) WHERE import_id IS NOT NULL;
 CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
 
 -- What a poller has to be told of images that are gone.

@@ -10,7 +10,7 @@ import (
 // deadAfter is how long an instance may be silent before its work is given to
 // others. Within it a frozen process is overtaken, and a database that
 // restarts does not make healthy instances look dead.
-const deadAfter = 35 * time.Second
+const deadAfter = 30 * time.Second
 
 // Instance is a process that runs jobs.
 type Instance struct {

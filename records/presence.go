@@ -42,7 +42,7 @@ func lockOf(id string) int64 {
 
 // Beat says that the instance lives, and takes over the work of instances
 // that do not: their lock is free and they were silent for 3 s, or they were
-// silent for 35 s, as a frozen process is. It returns how many jobs it gave
+// silent for 30 s, as a frozen process is. It returns how many jobs it gave
 // back to the queue.
 func (p *Presence) Beat(ctx context.Context) (rescued int, err error) {
 	p.mu.Lock()

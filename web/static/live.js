@@ -28,6 +28,8 @@ function connect() {
   listen(node);
   document.body.append(node);
   window.htmx.process(node);
+  // htmx looks through the page once more when it starts: a second stream.
+  node.removeAttribute('hx-sse:connect');
 }
 
 function disconnect() {
