@@ -127,7 +127,8 @@ func (w *world) start() {
 		providers = append(providers, w.provider)
 	}
 	r := generate.New(generate.Config{DB: w.DB, Spool: w.spool, Fetch: client, Providers: providers, MaxBytes: w.maxBytes, Log: w.log.logger()})
-	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: records.NewID(), SpoolID: w.spool.ID(), Kinds: r.Kinds(), Log: w.log.logger()})
+	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: records.NewID(), SpoolID: w.spool.ID(), Kinds: r.Kinds(), Log: w.log.logger(),
+		Poll: time.Hour, Sweep: time.Hour}) // nothing here may need the safety nets
 	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: w.worker.InstanceID, SpoolID: w.spool.ID()}); err != nil {
 		w.t.Fatal(err)
 	}
