@@ -115,6 +115,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	alive, stopAlive := context.WithCancel(context.WithoutCancel(ctx))
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
+	upkeep.Go(func() { a.cleanSpool(alive) })
 	a.worker.Start()
 
 	server := &nethttp.Server{
@@ -150,6 +151,17 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	}
 	a.fetch.Close()
 	return err
+}
+
+// cleanSpool removes what a crash left in the spool and nobody needs.
+func (a *app) cleanSpool(ctx context.Context) {
+	removed, err := a.archiver.CleanSpool(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.log.Warn("the spool could not be cleaned", "err", err)
+	}
+	if removed > 0 {
+		a.log.Info("the spool was cleaned", "files", removed)
+	}
 }
 
 // beat says that this instance lives, and takes over the work of those that
