@@ -179,8 +179,13 @@ func (p *pump) claimRequest(limit int) records.ClaimRequest {
 	if p.withheld = limit > 0 && p.mustYield(); p.withheld {
 		limit = 0
 	}
-	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID,
-		TTL: p.w.TTL, Show: p.toShow()}
+	r := p.request(limit)
+	r.Show = p.toShow()
+	return r
+}
+
+func (p *pump) request(limit int) records.ClaimRequest {
+	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
 }
 
 func (p *pump) idle() bool {

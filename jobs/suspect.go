@@ -54,8 +54,8 @@ func (w *Worker) letGoOn() {
 
 // runSuspect claims, runs and settles one suspect job of this kind.
 func (p *pump) runSuspect(ctx context.Context) bool {
-	claim := p.claimRequest(0)
-	claim.Limit, claim.Suspects = 1, true
+	claim := p.request(1)
+	claim.Suspects = true
 	_, jobs, err := p.w.DB.Advance(ctx, nil, claim)
 	if err != nil || len(jobs) == 0 {
 		return false
