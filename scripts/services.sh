@@ -8,11 +8,36 @@ command_pid='' # process group of the command that runs now
 
 # make_work_folder also moves TMPDIR, so that what a killed test leaves is removed with the rest.
 make_work_folder() {
-	work=$(mktemp -d "${TMPDIR:-/tmp}/afterimage-test.XXXXXX")
-	# The PostgreSQL user has to walk through it; the folders inside are closed.
+	work=$(mktemp -d "$(roomy_folder)/afterimage-test.XXXXXX")
+	# The PostgreSQL user has to walk through it, and through tmp for the servers that tests start; the folders inside
+	# are closed.
 	chmod 711 "$work"
-	mkdir -m 700 "$work/tmp" "$work/s3" "$work/s3tls"
+	mkdir -m 711 "$work/tmp"
+	mkdir -m 700 "$work/s3" "$work/s3tls"
 	export TMPDIR=$work/tmp
+}
+
+# roomy_folder is memory where there is plenty of it: the tests write thousands of small databases, and each commit
+# would wait for the disk.
+roomy_folder() {
+	local free
+	free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1 || true)
+	if [[ -z ${TMPDIR:-} ]] && ((${free:-0} > 6 * 1024 * 1024)) && runs_programs /dev/shm; then
+		echo /dev/shm
+	else
+		echo "${TMPDIR:-/tmp}"
+	fi
+}
+
+# runs_programs FOLDER: containers often mount it without that right.
+runs_programs() {
+	local probe status=0
+	probe=$(mktemp "$1/afterimage-probe.XXXXXX" 2>/dev/null) || return 1
+	printf '#!/bin/sh\n' >"$probe"
+	chmod +x "$probe"
+	"$probe" 2>/dev/null || status=1
+	rm -f "$probe"
+	return "$status"
 }
 
 # run COMMAND... in the background, so that a signal is answered at once and not when the command ends.

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Finds the tools that the checks and tests use and installs what is missing. Sourced after lib.sh.
-# Go tools are built at pinned versions into the cache; PostgreSQL, Chromium, a font and a C compiler come from apt.
+# Go tools are built at pinned versions into the cache; PostgreSQL, PgBouncer, Chromium, a font and a C compiler
+# come from apt.
 
 readonly STATICCHECK_VERSION=v0.8.2
 readonly VERSITYGW_VERSION=v1.8.0
@@ -47,6 +48,9 @@ postgres_bin() {
 	[[ -n $best ]] && printf '%s\n' "$best"
 }
 
+# pgbouncer_path: Debian keeps it in /usr/sbin, which is not in everybody's PATH.
+pgbouncer_path() { PATH=$PATH:/usr/sbin:/usr/local/sbin command -v pgbouncer; }
+
 # chromium_path prints a browser that starts. Ubuntu's chromium-browser may be a stub that only asks for snap.
 chromium_path() {
 	local name path
@@ -77,12 +81,14 @@ require_system_tools() {
 	local missing=()
 	has_c_compiler || missing+=(gcc libc6-dev)
 	postgres_bin >/dev/null || missing+=("$(postgres_package)")
+	pgbouncer_path >/dev/null || missing+=(pgbouncer)
 	chromium_path >/dev/null || missing+=(chromium)
 	has_cjk_font || missing+=(fontconfig fonts-noto-cjk)
 	((${#missing[@]} == 0)) && return
 	install_packages "${missing[@]}"
 	has_c_compiler || die "a C compiler is still missing after installing gcc: the race detector needs one"
 	postgres_bin >/dev/null || die "PostgreSQL $POSTGRES_MAJOR or newer is still missing after installing it"
+	pgbouncer_path >/dev/null || die "pgbouncer is still missing after installing it"
 	chromium_path >/dev/null ||
 		die "no Chromium that starts: install chromium or google-chrome, or set TEST_CHROMIUM to its path"
 }

@@ -35,7 +35,11 @@ forget_settings
 require_system_tools
 versitygw=$(versitygw_path)
 TEST_CHROMIUM=$(chromium_path)
-export TEST_CHROMIUM
+# With these a test starts servers of its own, to stop and kill them.
+TEST_POSTGRES_BIN=$(postgres_bin)
+TEST_PGBOUNCER=$(pgbouncer_path)
+TEST_VERSITYGW=$versitygw
+export TEST_CHROMIUM TEST_POSTGRES_BIN TEST_PGBOUNCER TEST_VERSITYGW
 
 make_work_folder
 go build -o "$work/testenv" ./scripts/testenv
