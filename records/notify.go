@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
@@ -40,6 +41,18 @@ const (
 // we take it that a pooler swallows them.
 const listenProof = 3 * time.Second
 
+// sessions is whether a connection of ours is a session of PostgreSQL that
+// nobody else uses in between. Only then there are notifications and locks that
+// outlive a transaction. It is found out by whether our own notification comes
+// back.
+type sessions = int32
+
+const (
+	sessionsUnknown sessions = iota
+	sessionsOurs
+	sessionsShared // a pooler hands them out by transaction
+)
+
 // Listen calls OnJobs's function for jobs that other instances enqueue, until
 // the context ends. On SQLite, where there are none, it only waits. Through a
 // pooler in transaction mode nothing arrives: that is said once, and new work
@@ -49,38 +62,53 @@ func (db *DB) Listen(ctx context.Context, log *slog.Logger) {
 		<-ctx.Done()
 		return
 	}
+	var connected atomic.Bool
 	listener := pq.NewListener(db.url, listenAgainMin, listenAgainMax, func(event pq.ListenerEventType, err error) {
+		connected.Store(event == pq.ListenerEventConnected || event == pq.ListenerEventReconnected)
 		if err != nil {
 			log.Warn("the connection for notifications is broken", "event", int(event), "err", err)
 		}
 	})
 	defer listener.Close()
-	// An error comes again through the callback, and listening with it.
+	// It comes back when it is connected. An error comes again through the
+	// callback, and listening with it.
 	if err := listener.Listen(channel); err != nil {
 		log.Warn("the database does not notify", "err", err)
 	}
-	if err := db.prove(ctx); err != nil {
-		log.Warn("the database does not notify", "err", err)
-	}
-	proof := time.After(listenProof)
+	sent := db.prove(ctx)
+	proof := time.NewTimer(listenProof)
+	defer proof.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-proof:
+		case <-proof.C:
+			if !sent || !connected.Load() { // nothing could have come back
+				sent = db.prove(ctx)
+				proof.Reset(listenProof)
+				continue
+			}
 			log.Warn("notifications do not arrive, as behind a pooler in transaction mode: work of other instances is found by the poll")
-			db.pooled.Store(true)
+			db.sessions.Store(sessionsShared)
 		case n := <-listener.Notify:
-			proof = nil
 			db.heard(n)
+			switch {
+			case n != nil:
+				proof.Stop()
+				db.sessions.Store(sessionsOurs) // perhaps it was only late
+			case db.sessions.Load() == sessionsUnknown: // what we sent may have been lost with the connection
+				sent = db.prove(ctx)
+				proof.Reset(listenProof)
+			}
 		}
 	}
 }
 
-// prove sends a notification that only shows that they arrive.
-func (db *DB) prove(ctx context.Context) error {
+// prove sends a notification that only shows that they arrive, and reports
+// whether the database took it.
+func (db *DB) prove(ctx context.Context) bool {
 	_, err := db.sqlx.ExecContext(ctx, `SELECT pg_notify($1, '')`, channel)
-	return err
+	return err == nil
 }
 
 // heard passes on what another instance, or this one, has told. Nil stands for

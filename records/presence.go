@@ -18,14 +18,16 @@ const silentAfter = 3 * time.Second
 
 // Presence keeps an instance known as alive. On PostgreSQL it holds a session
 // advisory lock, which the server frees within milliseconds when the process
-// dies, on a connection of its own.
+// dies, on a connection of its own. It takes it when Listen has found out that
+// sessions are ours: behind a pooler the lock would stay on a session that
+// others use, and outlive us. There the beat alone tells who lives.
 type Presence struct {
 	db       *DB
 	instance Instance
 
 	mu    sync.Mutex // what follows
 	conn  *sql.Conn  // holds the lock; nil on SQLite, behind a pooler, and while it is lost
-	since time.Time  // when the lock was got
+	since time.Time  // when the lock was got, or was found to be of no use; zero: neither yet
 }
 
 // NewPresence is for an instance that was started.
@@ -58,7 +60,7 @@ func (p *Presence) Beat(ctx context.Context) (rescued int, err error) {
 	}
 	// After our own reconnect the others may not have had the time to say
 	// that they live.
-	if time.Since(p.since) < silentAfter {
+	if p.since.IsZero() || time.Since(p.since) < silentAfter {
 		return 0, nil
 	}
 	return p.db.takeOver(ctx, p.instance.ID)
@@ -66,8 +68,11 @@ func (p *Presence) Beat(ctx context.Context) (rescued int, err error) {
 
 // hold makes sure that the lock is ours.
 func (p *Presence) hold(ctx context.Context) error {
-	if p.db.pooled.Load() {
-		p.drop() // another session's lock would be found free, or ours taken
+	switch p.db.sessions.Load() {
+	case sessionsUnknown:
+		return nil
+	case sessionsShared:
+		p.drop() // taken before we knew
 		if p.since.IsZero() {
 			p.since = time.Now()
 		}
@@ -86,6 +91,9 @@ func (p *Presence) hold(ctx context.Context) error {
 	var got bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, lockOf(p.instance.ID)).Scan(&got); err != nil {
 		return errors.Join(fmt.Errorf("take the instance's lock: %w", err), conn.Close())
+	}
+	if !got { // by a session of ours that the server does not know yet to be dead
+		return conn.Close()
 	}
 	p.conn, p.since = conn, time.Now()
 	return nil
@@ -120,7 +128,7 @@ func (db *DB) takeOver(ctx context.Context, self string) (rescued int, err error
 	}
 	for _, i := range silent {
 		frozen := i.BeatAt.Before(now.Add(-deadAfter).Time)
-		if db.pooled.Load() && !frozen {
+		if db.sessions.Load() == sessionsShared && !frozen {
 			continue // no lock tells
 		}
 		n, err := db.takeOverOne(ctx, i.ID, frozen)

@@ -20,6 +20,7 @@ func (w *world) silence(id string, since time.Duration) {
 func (w *world) present(id string) *records.Presence {
 	w.t.Helper()
 	db := recordstest.Open(w.t, w.config)
+	db.KnowSessions(true)
 	i := records.Instance{ID: id, SpoolID: "spool of " + id}
 	if _, err := db.StartInstance(w.t.Context(), i); err != nil {
 		w.t.Fatal(err)
@@ -54,12 +55,13 @@ func TestWorkIsTakenOverFromTheDeadAlone(t *testing.T) {
 			c := recordstest.Postgres(t)
 			synctest.Test(t, func(t *testing.T) {
 				w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, config: c}
-				watcher, other := w.present("watcher"), w.present("other")
+				id := records.NewID() // all tests share the server's locks
+				watcher, other := w.present(records.NewID()), w.present(id)
 				i := w.imports(w.person("ada"), 1)[0]
-				if jobs := w.claimsAs("other", records.KindArchive, 1); len(jobs) != 1 {
+				if jobs := w.claimsAs(id, records.KindArchive, 1); len(jobs) != 1 {
 					t.Fatalf("claimed %v", jobs)
 				}
-				w.silence("other", test.silent)
+				w.silence(id, test.silent)
 				if !test.lives {
 					other.Close()
 				}
@@ -67,7 +69,7 @@ func TestWorkIsTakenOverFromTheDeadAlone(t *testing.T) {
 					t.Errorf("just connected itself, it rescued %d, %v", n, err)
 				}
 				time.Sleep(5 * time.Second)
-				w.silence("other", test.silent)
+				w.silence(id, test.silent)
 				n, err := watcher.Beat(t.Context())
 				if err != nil || n != test.rescued {
 					t.Errorf("rescued %d, %v", n, err)
@@ -78,4 +80,45 @@ func TestWorkIsTakenOverFromTheDeadAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whether a session is ours is found out by Listen. Until then, and behind a
+// pooler for ever, no advisory lock is taken: it would stay on a session that
+// others use. Found at the start of an instance behind PgBouncer: it took its
+// lock in the first beat, three seconds before it knew.
+func TestNoLockBeforeSessionsAreOurs(t *testing.T) {
+	t.Parallel()
+	c := recordstest.Postgres(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, config: c}
+		user := w.person("ada")
+		takes := func(name string, know func(*records.DB), want int) {
+			t.Helper()
+			db := recordstest.Open(t, c)
+			know(db)
+			other := records.NewID() // all tests share the server's locks
+			p := db.NewPresence(records.Instance{ID: records.NewID(), SpoolID: "s"})
+			defer p.Close()
+			beat := func() int {
+				n, err := p.Beat(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			beat()
+			time.Sleep(5 * time.Second)
+			w.instance(other)
+			w.imports(user, 1)
+			w.claimsAs(other, records.KindArchive, 1)
+			w.silence(other, 4*time.Second)
+			if n := beat(); n != want {
+				t.Errorf("%s: silent for 4 s, %d jobs were taken over", name, n)
+			}
+			w.Exec(t, `DELETE FROM instances`)
+		}
+		takes("not known", func(*records.DB) {}, 0)
+		takes("a pooler", func(db *records.DB) { db.KnowSessions(false) }, 0)
+		takes("ours", func(db *records.DB) { db.KnowSessions(true) }, 1)
+	})
 }

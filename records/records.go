@@ -31,7 +31,7 @@ type DB struct {
 	sqlx     *sqlx.DB
 	postgres bool
 	url      string        // of PostgreSQL
-	pooled   atomic.Bool   // behind a pooler that hands out sessions by transaction
+	sessions atomic.Int32  // see Listen
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
 	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
 
