@@ -1,5 +1,19 @@
 package records
 
+import "context"
+
+// Hang begins a transaction that locks a job and then does nothing, as a
+// process does that is frozen there. It returns what a process finds that
+// wakes up.
+func (db *DB) Hang(ctx context.Context, jobID string) (wakeUp func() error, err error) {
+	tx, err := db.sqlx.Begin()
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE jobs SET last_error = 'frozen' WHERE id = $1`, jobID)
+	return tx.Commit, err
+}
+
 // KnowSessions tells the database what Listen would find out, which it cannot
 // in a bubble of simulated time.
 func (db *DB) KnowSessions(ours bool) {

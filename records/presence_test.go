@@ -122,3 +122,30 @@ func TestNoLockBeforeSessionsAreOurs(t *testing.T) {
 		takes("ours", func(db *records.DB) { db.KnowSessions(true) }, 1)
 	})
 }
+
+// A process was stopped in the middle of a transaction, with its job locked:
+// whoever looked for lost work passed over the locked row, for as long as the
+// process was stopped. Now the database breaks the transaction off.
+func TestFrozenInATransaction(t *testing.T) {
+	t.Parallel()
+	c := recordstest.Postgres(t)
+	w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, config: c}
+	w.imports(w.person("ada"), 1)
+	w.instance("one")
+	job := w.claimOne(records.KindArchive)
+	wakeUp, err := recordstest.Open(t, c).Hang(t.Context(), job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Exec(t, `DELETE FROM instances`)
+	began := time.Now()
+	for w.swept().Rescued == 0 {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("the job is still locked")
+		}
+		<-time.After(200 * time.Millisecond)
+	}
+	if err := wakeUp(); err == nil {
+		t.Error("the frozen transaction was committed")
+	}
+}

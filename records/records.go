@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -19,7 +20,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	_ "github.com/lib/pq"  // the driver "postgres"
+	"github.com/lib/pq"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -88,14 +89,33 @@ func postgresURL(given string) (string, error) {
 }
 
 func openPostgres(url string, conns int) (*sqlx.DB, error) {
-	db, err := sqlx.Open("postgres", url)
+	connector, err := pq.NewConnector(url)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
+	db := sqlx.NewDb(sql.OpenDB(impatient{connector}), "postgres")
 	conns = cmp.Or(conns, 16)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+// impatient has PostgreSQL end our session when a transaction waits for us for
+// 10 s. A process that was frozen, or cut off, in the middle of one would else
+// keep its rows locked for as long as it is, and nobody could take over its
+// work. It is no startup parameter, since poolers refuse those.
+type impatient struct{ *pq.Connector }
+
+func (c impatient) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.(driver.ExecerContext).ExecContext(ctx, `SET idle_in_transaction_session_timeout = '10s'`, nil)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 func openSQLite(path string) (*sqlx.DB, error) {
