@@ -34,6 +34,8 @@ type running struct {
 	out  *output
 	stop func() int // ends it in good order and returns the exit code
 	kill func()     // SIGKILL; only of a process
+
+	process *os.Process // nil if it runs inside the test
 }
 
 // output collects what a program prints while others read it.
@@ -124,6 +126,7 @@ func startProcess(t *testing.T, env []string) *running {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	r.process = cmd.Process
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
 	r.kill = func() { cmd.Process.Kill(); <-ended }
