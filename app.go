@@ -45,14 +45,20 @@ func openDatabase(ctx context.Context, c Config) (*records.DB, error) {
 	return db, nil
 }
 
+func makeDataDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w (AFTERIMAGE_DATA_DIR)", err)
+	}
+	return nil
+}
+
 func connect(ctx context.Context, c Config) (*records.DB, error) {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w (AFTERIMAGE_DATA_DIR)", err)
+	if err := makeDataDir(c.DataDir); err != nil {
+		return nil, err
 	}
 	db, err := records.Open(ctx, records.Config{
-		URL:      c.DatabaseURL,
-		Path:     filepath.Join(c.DataDir, "afterimage.db"),
-		MaxConns: max(16, 2*c.Archive.Concurrency),
+		URL:  c.DatabaseURL,
+		Path: filepath.Join(c.DataDir, "afterimage.db"),
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +128,7 @@ func newStore(ctx context.Context, c Config) (storage.Store, error) {
 	return storage.NewS3(ctx, storage.S3Config{
 		Bucket: c.S3.Bucket, Endpoint: c.S3.Endpoint, Region: c.S3.Region,
 		AccessKeyID: c.S3.AccessKeyID, SecretAccessKey: c.S3.SecretAccessKey,
-		Prefix: c.S3.Prefix, PathStyle: c.S3.PathStyle, PublicURL: c.S3.PublicURL,
+		Prefix: c.S3.Prefix, PathStyle: c.S3.PathStyle,
 	})
 }
 

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	nethttp "net/http"
 	"os"
 	"runtime/debug"
@@ -22,12 +22,33 @@ func withDatabase(ctx context.Context, p program, fn func(Config, *records.DB) e
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, c)
+	db, err := connect(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if err := useSchema(ctx, db); err != nil {
+		return err
+	}
 	return fn(c, db)
+}
+
+// useSchema makes the schema in an empty database, and leaves another one
+// alone: the app may be running on it.
+func useSchema(ctx context.Context, db *records.DB) error {
+	list, err := db.Migrations(ctx)
+	if err != nil {
+		return err
+	}
+	applied := slices.ContainsFunc(list, func(m records.Migration) bool { return !m.AppliedAt.IsZero() })
+	missing := slices.ContainsFunc(list, func(m records.Migration) bool { return m.AppliedAt.IsZero() })
+	switch {
+	case !applied:
+		return db.Migrate(ctx)
+	case missing:
+		return errors.New("the database has an older schema: start the app once, or run afterimage migrate")
+	}
+	return nil
 }
 
 // onlyFlags takes the named flags out of the arguments and refuses what is
@@ -148,16 +169,9 @@ func healthcheck(ctx context.Context, p program, args []string) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return fmt.Errorf("AFTERIMAGE_LISTEN: %w", err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	req, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, BaseURLFor(c.Listen)+"/readyz", nil)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,6 @@ type S3Config struct {
 	SecretAccessKey string
 	Prefix          string
 	PathStyle       string // auto, true or false
-	PublicURL       string
 }
 
 // ArchiveConfig tunes the archive worker and what it fetches.
@@ -151,7 +150,7 @@ func contradictions(env *environment) []Problem {
 
 // givenOfS3 names a setting of S3 that was given.
 func givenOfS3(env *environment) string {
-	for _, name := range []string{"S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY", "S3_REGION", "S3_PREFIX", "S3_PUBLIC_URL"} {
+	for _, name := range []string{"S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY", "S3_REGION", "S3_PREFIX"} {
 		if env.has(name) {
 			return name
 		}

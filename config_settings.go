@@ -112,9 +112,6 @@ func storeSettings() []setting {
 		{name: "S3_PATH_STYLE", fallback: "auto", accepts: "auto, true or false",
 			help: "true: host/bucket; false: bucket.host; auto: what the server usually takes",
 			read: into(oneOf("auto", "true", "false"), func(c *Config) *string { return &c.S3.PathStyle })},
-		{name: "S3_PUBLIC_URL", unset: "none", accepts: "http://host or https://host",
-			help: "a public or CDN address of the bucket",
-			read: into(parseWebURL, func(c *Config) *string { return &c.S3.PublicURL }), shown: redactURL},
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,6 +23,8 @@ const (
 	beatIntervalSQLite = 10 * time.Second
 	// drainTime is how long open requests may go on when stopping.
 	drainTime = 5 * time.Second
+	// signOffTime is how long the database may take to hear that we have ended.
+	signOffTime = 3 * time.Second
 )
 
 // serve runs the app until the context ends.
@@ -35,6 +36,12 @@ func serve(ctx context.Context, p program, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Before the database is opened, and perhaps migrated under another process.
+	unlock, err := lockFolder(c.DataDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	log := newLogger(c, p)
 	// The standard library tells it, beside errors, the bytes of strange
 	// answers: they may be anything.
@@ -44,11 +51,6 @@ func serve(ctx context.Context, p program, args []string) error {
 		return err
 	}
 	defer db.Close()
-	unlock, err := lockFolder(filepath.Join(c.DataDir, "lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (AFTERIMAGE_LISTEN)", c.Listen, err)
@@ -136,21 +138,36 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	case err = <-served:
 	}
 	a.log.Info("stopping")
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	if err := server.Shutdown(drain); err != nil {
-		server.Close()
-	}
-	a.worker.Stop()
+	ctx = context.WithoutCancel(ctx)
+	var stopping sync.WaitGroup // side by side, so that all of it fits into what a container is given
+	stopping.Go(a.worker.Stop)
+	stopping.Go(func() { drain(ctx, server) })
+	stopping.Wait()
 	a.archiver.Close()
 	a.presence.Close()
 	stopAlive()
 	upkeep.Wait()
-	if endErr := a.db.EndInstance(drain, a.instance); endErr != nil {
-		a.log.Warn("this instance could not sign off", "err", endErr)
-	}
+	a.signOff(ctx)
 	a.fetch.Close()
 	return err
+}
+
+// drain lets open requests finish for a while.
+func drain(ctx context.Context, server *nethttp.Server) {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		server.Close()
+	}
+}
+
+// signOff tells the others that this instance has ended in good order.
+func (a *app) signOff(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, signOffTime)
+	defer cancel()
+	if err := a.db.EndInstance(ctx, a.instance); err != nil {
+		a.log.Warn("this instance could not sign off", "err", err)
+	}
 }
 
 // cleanSpool removes what a crash left in the spool and nobody needs.

@@ -70,7 +70,7 @@ func (a *Archiver) Kinds() []jobs.Kind {
 }
 
 // Paused says whether the store is paused, why, and since when.
-func (a *Archiver) Paused() (reason string, since time.Time, paused bool) { return a.gate.state() }
+func (a *Archiver) Paused() (reason string, since records.Time, paused bool) { return a.gate.state() }
 
 // Close ends the probing of a paused store and waits for what is being
 // cleaned up.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"afterimage/records"
 	"afterimage/storage"
 )
 
@@ -21,7 +22,7 @@ type gate struct {
 
 	mu     sync.Mutex
 	reason string // empty: open
-	since  time.Time
+	since  records.Time
 	failed map[string]int // how often the store refused an image while it was open, by image
 }
 
@@ -31,7 +32,7 @@ func newGate(c Config) *gate {
 	return g
 }
 
-func (g *gate) state() (reason string, since time.Time, paused bool) {
+func (g *gate) state() (reason string, since records.Time, paused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.reason, g.since, g.reason != ""
@@ -47,7 +48,7 @@ func (g *gate) pause(e *storage.Error) {
 	if !first {
 		return
 	}
-	g.since = time.Now()
+	g.since = g.c.DB.Now()
 	g.c.Log.Error("the store is paused", "store", g.c.Store.String(), "reason", e.Reason, "err", e)
 	g.start(g.probe)
 }
@@ -62,7 +63,7 @@ func (g *gate) start(fn func()) {
 // alone reports whether the trouble is with one image only: the store was back
 // after it failed, refused it again, and takes other objects at this moment.
 // Without it such an image would pause the store for all others for ever.
-func (g *gate) alone(id string) (times int, alone bool) {
+func (g *gate) alone(ctx context.Context, id string) (times int, alone bool) {
 	g.mu.Lock()
 	g.failed[id]++
 	times = g.failed[id] - 1
@@ -70,7 +71,7 @@ func (g *gate) alone(id string) (times int, alone bool) {
 	if _, _, paused := g.state(); times == 0 || paused {
 		return times, false
 	}
-	return times, g.check() == nil
+	return times, g.check(ctx) == nil
 }
 
 // forget is told of an image that the gate need not remember.
@@ -90,7 +91,7 @@ func (g *gate) probe() {
 			return
 		case <-tick.C:
 		}
-		if err := g.check(); err != nil {
+		if err := g.check(g.ctx); err != nil {
 			g.c.Log.Debug("the store is still paused", "err", err)
 			continue
 		}
@@ -107,7 +108,7 @@ func (g *gate) probe() {
 const checkTime = 15 * time.Second
 
 // check tries all that an image needs: the spool's disk, and the store.
-func (g *gate) check() error {
+func (g *gate) check(ctx context.Context) error {
 	g.checking.Lock()
 	defer g.checking.Unlock()
 	draft, err := g.c.Spool.Create("probe")
@@ -118,7 +119,7 @@ func (g *gate) check() error {
 	if err = errors.Join(err, draft.Close()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(g.ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return g.c.Store.Check(ctx)
 }
@@ -126,7 +127,7 @@ func (g *gate) check() error {
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.c.Log.Info("the store is back", "store", g.c.Store.String(), "after", time.Since(g.since))
+	g.c.Log.Info("the store is back", "store", g.c.Store.String(), "after", g.c.DB.Now().Sub(g.since.Time))
 	g.reason = ""
 }
 

@@ -30,7 +30,7 @@ func (t *task) failed(ctx context.Context, b bytes, err error) records.Settlemen
 	if e := ownDisk(err); e != nil && e.Final {
 		return t.counted(e.Reason, err, true, 0)
 	} else if e != nil {
-		return t.ours(b, e)
+		return t.ours(ctx, b, e)
 	}
 	if e, ok := errors.AsType[*fetch.Error](err); ok {
 		again := t.distrust(b)
@@ -55,7 +55,7 @@ func (t *task) notStored(ctx context.Context, b bytes, err error) records.Settle
 		t.secure(b) // once the cause is mended, Retry needs no source
 		return t.counted(e.Reason, err, true, 0)
 	}
-	return t.ours(b, e)
+	return t.ours(ctx, b, e)
 }
 
 // ownDisk gives the failure of the store or of the spool that lies in an
@@ -73,9 +73,9 @@ func ownDisk(err error) *storage.Error {
 // ours is a failure of our store or disk. No attempt is counted: the image
 // waits until the store is back or, if it is the only one in trouble, for a
 // while by itself.
-func (t *task) ours(b bytes, e *storage.Error) records.Settlement {
+func (t *task) ours(ctx context.Context, b bytes, e *storage.Error) records.Settlement {
 	t.secure(b)
-	times, alone := t.gate.alone(t.image.ID)
+	times, alone := t.gate.alone(ctx, t.image.ID)
 	if !alone {
 		t.gate.pause(e)
 		return t.hold(e)

@@ -38,7 +38,7 @@ func TestStoreIsDown(t *testing.T) {
 			t.Errorf("the job has %d attempts, spool %q, error %q; want none, ours, and what the store said", got.Attempt, got.SpoolID, got.LastError)
 		}
 		reason, since, paused := w.archiver.Paused()
-		if !paused || reason != storage.ReasonUnreachable || time.Since(since) > 3*time.Second {
+		if !paused || reason != storage.ReasonUnreachable || w.Now().Sub(since.Time) > 3*time.Second {
 			t.Errorf("paused is %v %q since %v", paused, reason, since)
 		}
 

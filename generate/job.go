@@ -133,7 +133,11 @@ func (c *call) recover(ctx context.Context) error {
 		if !c.Spool.Has(i.ID) {
 			continue
 		}
-		if err := c.recordSpooled(ctx, i); err != nil {
+		kept, err := c.Spool.Stat(i.ID)
+		if err != nil {
+			return err
+		}
+		if err := c.recordSpooled(ctx, i, kept); err != nil {
 			return err
 		}
 	}

@@ -39,14 +39,13 @@ func (c *call) ended(ctx context.Context, err error) records.Settlement {
 		return c.failed(&Error{Reason: ReasonUnknownOutcome, Detail: "the call was cut off", Err: err})
 	case stopped:
 		return c.settle(records.Release) // what is secured is recorded by the next run
-	case disk:
-		s := c.settle(records.Defer)
-		s.RunAt, s.Error = c.DB.Now().Add(retryOurs), err.Error()
-		return s
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && !disk:
 		return c.failed(&Error{Reason: ReasonTimeout, Detail: "no answer within " + c.Timeout.String(), Err: err})
 	}
-	return c.later(&Error{Reason: ReasonProviderError, Detail: err.Error(), Err: err})
+	// A provider's own failures are *Error: this is our database or our disk.
+	s := c.settle(records.Defer)
+	s.RunAt, s.Error = c.DB.Now().Add(retryOurs), err.Error()
+	return s
 }
 
 // secured reports that bytes are in the spool that no row knows of yet.

@@ -64,11 +64,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // takeBytes secures an image that cannot be had a second time, before anybody
 // is told that it is there.
 func (c *call) takeBytes(ctx context.Context, i *records.Image, body io.Reader) error {
-	_, err := c.Spool.Write(i.ID, &boundedBody{r: body, left: c.MaxBytes, max: c.MaxBytes})
+	kept, err := c.Spool.Write(i.ID, &boundedBody{r: body, left: c.MaxBytes, max: c.MaxBytes})
 	if err != nil {
 		return c.notSecured(ctx, i, err)
 	}
-	err = c.recordSpooled(ctx, i)
+	err = c.recordSpooled(ctx, i, kept)
 	if errors.Is(err, records.ErrLeaseLost) {
 		c.dropUnwanted(context.WithoutCancel(ctx), i)
 	}
@@ -108,16 +108,12 @@ func (c *call) dropUnwanted(ctx context.Context, i *records.Image) {
 
 // recordSpooled records an image whose bytes are in the spool, unless they are
 // no image.
-func (c *call) recordSpooled(ctx context.Context, i *records.Image) error {
+func (c *call) recordSpooled(ctx context.Context, i *records.Image, kept storage.Spooled) error {
 	file, err := c.Spool.Open(i.ID)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	kept, err := c.Spool.Stat(i.ID)
-	if err != nil {
-		return err
-	}
 	found, err := c.Fetch.Identify(file, kept.Size)
 	if bad, ok := errors.AsType[*fetch.Error](err); ok {
 		c.fail(i, &Error{Reason: ReasonProviderError, Detail: bad.Error()})

@@ -35,7 +35,8 @@ type viewerKey struct{}
 // signedIn.
 func viewerOf(r *http.Request) *viewer { return r.Context().Value(viewerKey{}).(*viewer) }
 
-// sessionOf returns who is signed in and was let through; nil on open pages.
+// sessionOf returns who makes the request and was let through; nil on open
+// routes.
 func sessionOf(r *http.Request) *viewer {
 	v, _ := r.Context().Value(viewerKey{}).(*viewer)
 	return v
@@ -138,8 +139,7 @@ func (s *Server) cookieName() string {
 }
 
 func (s *Server) sessionCookie(token string, maxAge int) *http.Cookie {
-	return &http.Cookie{Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode}
+	return s.cookie(s.cookieName(), token, maxAge)
 }
 
 // crossOrigin refuses what another site makes a browser send with its cookies.

@@ -65,7 +65,7 @@ type deletedJSON struct {
 }
 
 func (s *Server) imageJSON(r *http.Request, i *records.Image) imageJSON {
-	words := s.Site.Words(s.language(r, nil))
+	words := s.Site.Words(s.language(r))
 	j := imageJSON{
 		ID: i.ID, GenerationID: i.GenerationID, Status: string(i.Status), StatusText: words.Status(string(i.Status)),
 		URL: s.BaseURL + "/img/" + i.ID, ThumbURL: s.BaseURL + "/thumb/" + i.ID,
@@ -74,7 +74,7 @@ func (s *Server) imageJSON(r *http.Request, i *records.Image) imageJSON {
 		CreatedAt: i.CreatedAt, ArchivedAt: i.ArchivedAt, UpdatedAt: i.UpdatedAt, Favorite: i.Favorite, TrashedAt: i.TrashedAt,
 		SourceExpiresAt: i.SourceExpiresAt,
 		Archive: archiveJSON{Attempt: i.Attempt, MaxAttempts: s.MaxAttempts, NextAttemptAt: s.nextAttempt(i),
-			Secured: i.Secured(), Retryable: s.retryable(i)},
+			Secured: i.Secured(), Retryable: i.Retryable()},
 	}
 	reason, text := optional(i.Reason), optional(words.Reason(s.reason(i)))
 	if !generationFailed(i.Status) {
@@ -91,11 +91,6 @@ func (s *Server) imageJSON(r *http.Request, i *records.Image) imageJSON {
 
 func generationFailed(status records.Status) bool {
 	return status == records.GenerateFailed || status == records.Unknown || status == records.Canceled
-}
-
-// retryable reports whether POST …/retry has anything to do.
-func (s *Server) retryable(i *records.Image) bool {
-	return i.Status == records.RetryWait || i.Status == records.ArchiveFailed && (i.SourceURL != "" || i.SpoolID != "")
 }
 
 // nextAttempt is when the next attempt comes. While the store is paused that
@@ -133,7 +128,7 @@ type generationJSON struct {
 }
 
 func (s *Server) generationJSON(r *http.Request, g *records.Generation, images []records.Image) generationJSON {
-	words := s.Site.Words(s.language(r, nil))
+	words := s.Site.Words(s.language(r))
 	return generationJSON{ID: g.ID, Status: string(g.Status), Provider: g.Provider, Model: g.Model,
 		Reason: optional(g.Reason), ReasonText: optional(words.Reason(web.Reason{Code: g.Reason})),
 		ProviderMessage: optional(g.ProviderMessage), CreatedAt: g.CreatedAt, FinishedAt: g.FinishedAt,

@@ -238,7 +238,7 @@ func (s *Server) imageEvents(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	words := s.Site.Words(s.language(r, nil))
+	words := s.Site.Words(s.language(r))
 	items := make([]eventJSON, len(events))
 	for n, e := range events {
 		items[n] = eventJSON{At: e.At, Kind: e.Kind, Attempt: e.Attempt, StartedAt: e.StartedAt, Reason: optional(e.Reason),

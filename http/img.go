@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -99,11 +98,9 @@ func (s *Server) imageHeaders(w http.ResponseWriter, r *http.Request, i *records
 		h.Set("ETag", `"`+i.SHA256+`"`)
 	}
 	h.Set("Cache-Control", s.cacheControl(i))
-	disposition := "inline"
 	if r.URL.Query().Get("download") == "1" {
-		disposition = "attachment"
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": s.fileName(r.Context(), i)}))
 	}
-	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": s.fileName(r.Context(), i)}))
 }
 
 // cacheControl says who may keep an image's bytes, and for how long.
@@ -160,8 +157,14 @@ func (s *Server) openImage(ctx context.Context, i *records.Image) (io.ReadSeekCl
 	f, err := s.Spool.Open(i.ID)
 	if errors.Is(err, storage.ErrNotFound) { // stored since we read its row
 		fresh, err := s.DB.ImageByLink(ctx, i.ID)
-		if err != nil || fresh.ObjectKey == "" {
-			return nil, fmt.Errorf("the spool has lost image %s: %w", i.ID, err)
+		switch {
+		case err != nil:
+			return nil, err
+		case fresh.ObjectKey == "" && fresh.SourceURL != "":
+			return nil, newProblem(http.StatusAccepted, codeNotReady, "The image is fetched once more. Ask again.").after(pendingRetry)
+		case fresh.ObjectKey == "":
+			s.Log.Error("the spool has lost an image", "image", i.ID)
+			return nil, newProblem(http.StatusGone, codeLost, "The image is missing.")
 		}
 		*i = *fresh
 		return s.openImage(ctx, i)

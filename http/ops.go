@@ -15,10 +15,10 @@ type queueJSON struct {
 }
 
 type storeJSON struct {
-	Where  string     `json:"where"`
-	Paused bool       `json:"paused"`
-	Reason *string    `json:"reason"`
-	Since  *time.Time `json:"since"`
+	Where  string       `json:"where"`
+	Paused bool         `json:"paused"`
+	Reason *string      `json:"reason"`
+	Since  records.Time `json:"since"` // null unless it is paused
 }
 
 func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +36,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 func (s *Server) storeJSON() storeJSON {
 	j := storeJSON{Where: s.Store.String()}
 	if reason, since, paused := s.Paused(); paused {
-		j.Paused, j.Reason, j.Since = true, &reason, &since
+		j.Paused, j.Reason, j.Since = true, &reason, since
 	}
 	return j
 }

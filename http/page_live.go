@@ -38,7 +38,7 @@ type stream struct {
 // image as it is now. The id of an event is where the next connection goes on.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	v := viewerOf(r)
-	l := &stream{Server: s, r: r, w: w, user: v.user, lang: s.language(r, v.user), image: r.URL.Query().Get("image")}
+	l := &stream{Server: s, r: r, w: w, user: v.user, lang: s.language(r), image: r.URL.Query().Get("image")}
 	err := l.begin()
 	if err != nil {
 		s.fail(w, r, err)

@@ -80,7 +80,7 @@ func (s *Server) passwordFaults(w http.ResponseWriter, r *http.Request, err erro
 	}
 	if p, ok := errors.AsType[*problem](err); ok && p.Code == codeThrottled {
 		w.Header().Set("Retry-After", seconds(p.retryAfter))
-		wait := s.Site.Words(s.pageLanguage(r)).Countdown(p.retryAfter + time.Second/2) // rounded up
+		wait := s.Site.Words(s.language(r)).Countdown(p.retryAfter + time.Second/2) // rounded up
 		return http.StatusTooManyRequests, fault(field, "err.throttled", web.Args{"time": wait})
 	}
 	return 0, nil

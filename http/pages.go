@@ -132,7 +132,7 @@ func (s *Server) layout(r *http.Request, nav string) web.Layout {
 // render answers with a page.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, page string, view any) {
 	var body bytes.Buffer
-	err := s.Site.Render(&body, s.pageLanguage(r), page, view)
+	err := s.Site.Render(&body, s.language(r), page, view)
 	if err != nil && page != "error" {
 		s.failPage(w, r, err)
 		return
@@ -147,14 +147,6 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, page
 	h.Set("Vary", "Cookie, Accept-Language")
 	w.WriteHeader(status)
 	w.Write(body.Bytes())
-}
-
-// pageLanguage is the language of whoever looks at a page.
-func (s *Server) pageLanguage(r *http.Request) string {
-	if v := sessionOf(r); v != nil {
-		return s.language(r, v.user)
-	}
-	return s.language(r, nil)
 }
 
 // failPage answers with the error page. What is our fault is logged under the

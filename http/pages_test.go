@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"afterimage/http"
 	"afterimage/records"
@@ -99,7 +98,7 @@ func TestErrorPage(t *testing.T) {
 func TestAHandlerThatPanicsIsAnErrorPage(t *testing.T) {
 	recordstest.EachConfig(t, func(t *testing.T, c records.Config) {
 		w := newWorld(t, c, func(c *http.Config) {
-			c.Paused = func() (string, time.Time, bool) { panic("a bug") }
+			c.Paused = func() (string, records.Time, bool) { panic("a bug") }
 		})
 		if code := w.browser().get("/readyz").wants(500).has("Something went wrong"); code.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("it is %s", code.Header.Get("Content-Type"))

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
@@ -43,7 +42,7 @@ type Config struct {
 	DefaultLanguage string // default en
 
 	// Paused says whether the store is paused, why, and since when.
-	Paused func() (reason string, since time.Time, paused bool)
+	Paused func() (reason string, since records.Time, paused bool)
 	// Settings are what the setup page shows of the settings.
 	Settings SettingNotes
 }

@@ -14,7 +14,7 @@ import (
 func (s *Server) tile(i *records.Image) web.Tile {
 	t := web.Tile{
 		ID: i.ID, Prompt: i.Prompt, Status: string(i.Status), Reason: s.reason(i),
-		Attempt: i.Attempt, MaxAttempts: s.MaxAttempts, Secured: i.Secured(),
+		Attempt: i.Attempt, MaxAttempts: s.MaxAttempts, CanRetry: i.Retryable(), Secured: i.Secured(),
 		NextAttemptAt: s.nextAttempt(i).Time, SourceExpires: i.SourceExpiresAt.Time,
 		CreatedAt: i.CreatedAt.Time, TrashedAt: i.TrashedAt.Time,
 		Width: i.Width, Height: i.Height, Favorite: i.Favorite,

@@ -8,14 +8,14 @@ import (
 	"afterimage/web"
 )
 
-// language chooses the words for an answer; user may be nil.
-func (s *Server) language(r *http.Request, user *records.User) string {
+// language chooses the words for an answer.
+func (s *Server) language(r *http.Request) string {
 	cookie, chosen := "", ""
 	if c, err := r.Cookie("lang"); err == nil {
 		cookie = c.Value
 	}
-	if user != nil {
-		chosen = user.Language
+	if v := sessionOf(r); v != nil {
+		chosen = v.user.Language
 	}
 	return s.Site.MatchLanguage(r.Header.Get("Accept-Language"), cookie, chosen, s.DefaultLanguage)
 }

@@ -34,7 +34,7 @@ type world struct {
 	fetch     *fetch.Client
 	demo      *generate.Demo
 	log       *logBook
-	paused    func() (string, time.Time, bool)
+	paused    func() (string, records.Time, bool)
 	worker    *jobs.Worker // nil until work
 }
 
@@ -71,7 +71,7 @@ var theSite = sync.OnceValues(web.New)
 func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Config)) *world {
 	t.Helper()
 	w := &world{DB: recordstest.Open(t, c), Raw: recordstest.OpenRaw(t, c), t: t, url: url, demo: generate.NewDemo(), log: &logBook{}}
-	w.paused = func() (string, time.Time, bool) { return "", time.Time{}, false }
+	w.paused = func() (string, records.Time, bool) { return "", records.Time{}, false }
 	dir := t.TempDir()
 	var err error
 	if w.store, err = storage.NewDisk(filepath.Join(dir, "objects")); err != nil {
@@ -89,7 +89,7 @@ func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Co
 	}
 	config := http.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Providers: []generate.Provider{w.demo},
 		Site: site, Log: slog.New(slog.NewTextHandler(w.log, nil)), BaseURL: url, MaxAttempts: 3, MaxBytes: 64 << 20,
-		Paused: func() (string, time.Time, bool) { return w.paused() }}
+		Paused: func() (string, records.Time, bool) { return w.paused() }}
 	if change != nil {
 		change(&config)
 	}

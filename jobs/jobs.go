@@ -122,6 +122,7 @@ func (w *Worker) Start() {
 	}
 	w.upkeep.Go(func() { w.keepTime(ctx) })
 	w.upkeep.Go(func() { w.keepSweeping(ctx) })
+	w.upkeep.Go(func() { w.keepSuspects(ctx) })
 	w.upkeep.Go(func() { w.keepAlive(ctx) })
 }
 

@@ -218,12 +218,17 @@ func (p *pump) settled(ctx context.Context, done []records.Settlement, errs []er
 			p.kind.After(context.WithoutCancel(ctx), s, errs[i] != nil)
 		}
 		delete(tries, f)
-		p.mu.Lock()
-		delete(p.running, f)
-		p.mu.Unlock()
+		p.forget(f)
 	}
 	p.wakeIdle()
 	return left
+}
+
+// forget ends the renewal of a claim's lease.
+func (p *pump) forget(f records.Fence) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, f)
 }
 
 // start runs a job in the slot that was taken for it.

@@ -2,9 +2,25 @@ package jobs
 
 import (
 	"context"
+	"time"
 
 	"afterimage/records"
 )
+
+// keepSuspects looks for suspect jobs at once and then as often as the sweep,
+// which makes them.
+func (w *Worker) keepSuspects(ctx context.Context) {
+	tick := time.NewTicker(w.Sweep)
+	defer tick.Stop()
+	for {
+		w.runSuspects(ctx)
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
 
 // runSuspects runs the jobs that ended with their process twice, each with
 // nothing beside it: if it does so again, it takes no other work with it.
@@ -22,10 +38,14 @@ func (w *Worker) runSuspects(ctx context.Context) {
 	}
 }
 
+// aloneWait is how long nothing new may begin so that a suspect can run alone.
+// If work goes on for longer, it is tried again at the next look.
+const aloneWait = time.Minute
+
 // runAlone waits until nothing runs, runs one suspect job and lets the others
 // go on. It reports whether there was one.
 func (w *Worker) runAlone(ctx context.Context, p *pump) bool {
-	waiting, cancel := context.WithCancel(ctx)
+	waiting, cancel := context.WithTimeout(ctx, aloneWait)
 	defer cancel()
 	go func() { // who stops does not wait for the others' slots
 		select {
@@ -66,9 +86,23 @@ func (p *pump) runSuspect(ctx context.Context) bool {
 	s := p.handle(jobCtx, j)
 	s.Job = j
 	end()
-	done := []records.Settlement{s}
-	errs := p.w.DB.Settle(context.WithoutCancel(ctx), done)
-	// One that is not taken is not tried again: its lease runs out.
-	left := p.settled(ctx, done, errs, map[records.Fence]int{j.Fence(): settleTries})
-	return len(left) == 0
+	return p.settleSuspect(ctx, s)
+}
+
+// settleSuspect settles a job outside the pump's own round. If the database
+// does not take it, its lease runs out.
+func (p *pump) settleSuspect(ctx context.Context, s records.Settlement) bool {
+	done, tries := []records.Settlement{s}, map[records.Fence]int{}
+	for {
+		done = p.settled(ctx, done, p.w.DB.Settle(context.WithoutCancel(ctx), done), tries)
+		if len(done) == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			p.forget(s.Job.Fence())
+			return false
+		case <-time.After(settleRetry):
+		}
+	}
 }

@@ -63,7 +63,6 @@ func (w *Worker) keepSweeping(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		w.sweep(ctx)
-		w.runSuspects(ctx)
 		select {
 		case <-w.stop:
 			return

@@ -115,6 +115,8 @@ CREATE INDEX images_user_created ON images (user_id, created_at, id);
 CREATE UNIQUE INDEX images_user_seq ON images (user_id, seq);
 CREATE INDEX images_generation ON images (generation_id, position) WHERE generation_id IS NOT NULL;
 CREATE INDEX images_import ON images (import_id, position) WHERE import_id IS NOT NULL;
+CREATE INDEX images_user_status ON images (user_id, status, created_at, id) WHERE trashed_at IS NULL;
+CREATE INDEX images_trash ON images (user_id, created_at, id) WHERE trashed_at IS NOT NULL;
 CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
 
 -- What a poller has to be told of images that are gone.
@@ -185,6 +187,7 @@ CREATE INDEX jobs_waiting ON jobs (run_at) WHERE state = 'waiting';
 CREATE INDEX jobs_running ON jobs (leased_until) WHERE state = 'running';
 CREATE INDEX jobs_held ON jobs (spool_id) WHERE state = 'held';
 CREATE INDEX jobs_suspect ON jobs (crashes, id) WHERE state = 'suspect';
+CREATE INDEX jobs_discarded ON jobs (id) WHERE state = 'discarded';
 CREATE INDEX jobs_turn ON jobs (user_id, turn) WHERE state = 'ready' AND lane = 1;
 CREATE INDEX jobs_patient ON jobs (deadline) WHERE state = 'ready' AND turn > 0;
 CREATE INDEX jobs_ref ON jobs (ref);

@@ -17,11 +17,11 @@ func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
 		case RetryWait:
 			n, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
 				t.now, KindArchive, id)
-			if err == nil && n == 0 { // its job was lost
-				err = t.enqueueArchive(i, LaneInteractive)
-			}
 			if err != nil {
 				return err
+			}
+			if n == 0 {
+				return t.retrySooner(i)
 			}
 			t.ready(KindArchive)
 			i.NextAttemptAt = Time{}
@@ -43,6 +43,17 @@ func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
 	})
 }
 
+// retrySooner is for an image whose next attempt does not wait: it has just
+// begun, or its job was lost.
+func (t *tx) retrySooner(i *Image) error {
+	var jobs int
+	err := t.get(&jobs, `SELECT count(*) FROM jobs WHERE kind = ? AND ref = ? AND state <> 'discarded'`, KindArchive, i.ID)
+	if err != nil || jobs > 0 {
+		return err
+	}
+	return t.enqueueArchive(i, LaneInteractive)
+}
+
 // Marks are what a person may set on an image. Nil leaves a mark as it is.
 type Marks struct {
 	Favorite *bool
@@ -52,7 +63,7 @@ type Marks struct {
 // MarkImage sets marks, whatever state the image is in.
 func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 	return db.act(ctx, "mark", userID, id, "", func(t *tx, i *Image) error {
-		kind := ""
+		kind, was := "", *i
 		if m.Favorite != nil {
 			i.Favorite = *m.Favorite
 		}
@@ -61,6 +72,9 @@ func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 			if *m.Trashed {
 				i.TrashedAt, kind = t.now, EventTrashed
 			}
+		}
+		if i.Favorite == was.Favorite && i.TrashedAt == was.TrashedAt {
+			return nil // there is nothing to tell anybody
 		}
 		seq, err := t.bump(userID, 1)
 		if err != nil {

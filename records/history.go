@@ -26,10 +26,6 @@ type History struct {
 	HasMore bool
 }
 
-// ErrHistoryGone says that deletions since then have been forgotten, so that a
-// poller has to start again.
-var ErrHistoryGone = fmt.Errorf("the history does not reach back so far")
-
 // History returns what changed after a change number, 0 for the present
 // state. States in between may be missing; the latest one never is.
 func (db *DB) History(ctx context.Context, userID string, since int64, limit int) (History, error) {

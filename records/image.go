@@ -49,6 +49,12 @@ type Image struct {
 // a spool.
 func (i *Image) Secured() bool { return i.SpoolID != "" || i.ObjectKey != "" }
 
+// Retryable reports whether Retry has anything to do: a next attempt waits, or
+// it failed and there is still something to archive from.
+func (i *Image) Retryable() bool {
+	return i.Status == RetryWait || i.Status == ArchiveFailed && (i.SourceURL != "" || i.SpoolID != "")
+}
+
 // Params are what a generation was asked for beside its prompt, as JSON.
 type Params map[string]any
 

@@ -69,6 +69,9 @@ func (db *DB) Listen(ctx context.Context, log *slog.Logger) {
 			log.Warn("the connection for notifications is broken", "event", int(event), "err", err)
 		}
 	})
+	// Listen waits until it is connected, whatever the context says.
+	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	defer stop()
 	defer listener.Close()
 	// It comes back when it is connected. An error comes again through the
 	// callback, and listening with it.

@@ -153,6 +153,10 @@ func (db *DB) OnChange(fn func(userID string)) { db.onChange = fn }
 // instances share.
 func (db *DB) Now() Time { return At(time.Now().Add(time.Duration(db.offset.Load()))) }
 
+// slowAnswer is how long the database's clock may take to be read before the
+// answer says too little.
+const slowAnswer = time.Second
+
 // SyncClock measures how far the database's clock is ahead of ours. SQLite
 // runs in our process and has our clock.
 func (db *DB) SyncClock(ctx context.Context) error {
@@ -165,6 +169,9 @@ func (db *DB) SyncClock(ctx context.Context) error {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	took := time.Since(asked)
+	if took > slowAnswer && db.offset.Load() != 0 {
+		return nil // it does not say when it was read: the last sample is better
+	}
 	db.offset.Store(int64(theirs.Sub(asked.Add(took / 2))))
 	return nil
 }

@@ -82,7 +82,7 @@ func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (e
 		return errs, jobs, nil
 	case len(list) == 0:
 		return nil, nil, err
-	case len(list) == 1 && r.Limit == 0:
+	case len(list) == 1 && r.Limit == 0 && len(r.Show) == 0:
 		errs[0] = fmt.Errorf("settle job %s: %w", list[0].Job.ID, err)
 		return errs, nil, nil
 	}
@@ -93,7 +93,7 @@ func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (e
 			r.Limit-- // its slot is not free
 		}
 	}
-	if r.Limit > 0 {
+	if r.Limit > 0 || len(r.Show) > 0 {
 		_, jobs, err = db.Advance(ctx, nil, r)
 	}
 	return errs, jobs, err

@@ -30,9 +30,6 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Retryable reports whether Retry has anything to do.
-func (s Status) Retryable() bool { return s == ArchiveFailed || s == RetryWait }
-
 // GenerationStatus is where a request for images stands.
 type GenerationStatus string
 

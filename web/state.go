@@ -63,9 +63,6 @@ func (t Tile) Failed() bool {
 	return t.Status == "archive_failed" || t.Status == "generate_failed" || t.Status == "unknown"
 }
 
-// CanRetry reports whether POST /i/{id}/retry makes sense: it fetches again, or sooner.
-func (t Tile) CanRetry() bool { return t.Status == "retry_wait" || t.Status == "archive_failed" }
-
 // CanRepeat reports whether to offer the whole generation again.
 func (t Tile) CanRepeat() bool {
 	return t.Status == "generate_failed" || t.Status == "unknown" || t.Status == "canceled"

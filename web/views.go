@@ -126,6 +126,8 @@ type Tile struct {
 	Reason Reason
 	// Attempt is the one that runs, or the last that failed.
 	Attempt, MaxAttempts int
+	// CanRetry: POST /i/{id}/retry makes sense: it fetches again, or sooner.
+	CanRetry bool
 	// Secured: the bytes are safe on this machine, not yet in the store.
 	Secured bool
 	// Thumbs are the thumbnails there are, by size; none while they are not made.
