@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("RUN_AFTERIMAGE") == "1" {
 		main()
 	}
+	if dir := os.Getenv(poisonFolder); dir != "" {
+		os.Exit(runPoison(dir))
+	}
 	os.Exit(m.Run())
 }
 
