@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/term"
+
 	"afterimage/records"
 )
 
@@ -84,24 +86,26 @@ func listUsers(ctx context.Context, p program, db *records.DB, asJSON bool) erro
 // withPassword reads a password from the first line of standard input: as an
 // argument, everybody on the machine could see it.
 func withPassword(ctx context.Context, p program, fn func(db *records.DB, password string) error) error {
-	if isTerminal(p.in) {
-		fmt.Fprint(p.err, "Password: ")
-	}
-	line, err := bufio.NewReader(io.LimitReader(p.in, 4096)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	password, err := readPassword(p)
+	if err != nil {
 		return fmt.Errorf("read the password: %w", err)
 	}
-	password := strings.TrimRight(line, "\r\n")
 	return withDatabase(ctx, p, func(_ Config, db *records.DB) error { return fn(db, password) })
 }
 
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
+// readPassword does not show on a terminal what is typed.
+func readPassword(p program) (string, error) {
+	if f, ok := p.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(p.err, "Password: ")
+		typed, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(p.err)
+		return string(typed), err
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	line, err := bufio.NewReader(io.LimitReader(p.in, 4096)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
 }
 
 const keyUse = `Use: afterimage key create --user NAME --name NAME --scopes SCOPE[,SCOPE] [--expires 720h]

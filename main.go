@@ -52,19 +52,20 @@ func (e usageError) Error() string { return string(e) }
 type command struct {
 	name, args, help string
 	run              func(ctx context.Context, p program, args []string) error
+	use              string // each form of the command, if there are several
 }
 
 func commands() []command {
 	return []command{
-		{"serve", "", "run the app (also without a command)", serve},
-		{"migrate", "[status]", "bring the database's schema up to date, or show where it is", migrate},
-		{"config", "[--json]", "show the effective settings and where each comes from", showConfig},
-		{"setup-link", "", "print a new link to create the administrator", setupLink},
-		{"user", "create|list|password …", "manage accounts", userCommand},
-		{"key", "create|list|revoke …", "manage API keys", keyCommand},
-		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep},
-		{"healthcheck", "", "ask the running app whether it is ready", healthcheck},
-		{"version", "", "print the version", version},
+		{"serve", "", "run the app (also without a command)", serve, ""},
+		{"migrate", "[status]", "bring the database's schema up to date, or show where it is", migrate, ""},
+		{"config", "[--json]", "show the effective settings and where each comes from", showConfig, ""},
+		{"setup-link", "", "print a new link to create the administrator", setupLink, ""},
+		{"user", "create|list|password …", "manage accounts", userCommand, userUse},
+		{"key", "create|list|revoke …", "manage API keys", keyCommand, keyUse},
+		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep, ""},
+		{"healthcheck", "", "ask the running app whether it is ready", healthcheck, ""},
+		{"version", "", "print the version", version, ""},
 	}
 }
 
@@ -74,7 +75,10 @@ func run(ctx context.Context, p program) int {
 	if len(p.args) > 0 {
 		name, args = p.args[0], p.args[1:]
 	}
-	if name == "help" || name == "--help" || name == "-h" {
+	switch name {
+	case "--version", "-v":
+		name = "version"
+	case "help", "--help", "-h":
 		writeUsage(p.out)
 		return exitDone
 	}
@@ -85,7 +89,7 @@ func run(ctx context.Context, p program) int {
 		return exitUsage
 	}
 	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
-		fmt.Fprintf(p.out, "afterimage %s %s\n%s\n", list[i].name, list[i].args, sentence(list[i].help))
+		writeHelp(p.out, list[i])
 		return exitDone
 	}
 	err := list[i].run(ctx, p, args)
@@ -98,6 +102,15 @@ func run(ctx context.Context, p program) int {
 		return exitFailed
 	}
 	return exitDone
+}
+
+// writeHelp explains one command.
+func writeHelp(w io.Writer, c command) {
+	fmt.Fprintln(w, strings.TrimSpace("afterimage "+c.name+" "+c.args))
+	fmt.Fprintln(w, sentence(c.help))
+	if c.use != "" {
+		fmt.Fprintln(w, "\n"+c.use)
+	}
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }

@@ -118,6 +118,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	upkeep.Go(func() { a.cleanSpool(alive) })
+	upkeep.Go(a.archiver.CheckStore)
 	a.worker.Start()
 
 	server := &nethttp.Server{

@@ -72,6 +72,10 @@ func (a *Archiver) Kinds() []jobs.Kind {
 // Paused says whether the store is paused, why, and since when.
 func (a *Archiver) Paused() (reason string, since records.Time, paused bool) { return a.gate.state() }
 
+// CheckStore pauses the store if it does not take images, and says so. Call it
+// at start: a wrong setting should not wait for the first image.
+func (a *Archiver) CheckStore() { a.gate.look() }
+
 // Close ends the probing of a paused store and waits for what is being
 // cleaned up.
 func (a *Archiver) Close() {

@@ -22,6 +22,7 @@ type gate struct {
 
 	mu     sync.Mutex
 	reason string // empty: open
+	said   string // by the store, when it was paused
 	since  records.Time
 	failed map[string]int // how often the store refused an image while it was open, by image
 }
@@ -44,7 +45,7 @@ func (g *gate) pause(e *storage.Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	first := g.reason == ""
-	g.reason = e.Reason
+	g.reason, g.said = e.Reason, e.Error()
 	if !first {
 		return
 	}
@@ -122,6 +123,22 @@ func (g *gate) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return g.c.Store.Check(ctx)
+}
+
+// detail is what the store said, for operators.
+func (g *gate) detail() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.said
+}
+
+// look finds out at start whether the store takes images, so that a wrong
+// setting is said at once and not with the first image.
+func (g *gate) look() {
+	err := g.check(g.ctx)
+	if e, ok := errors.AsType[*storage.Error](err); ok && g.ctx.Err() == nil {
+		g.pause(e)
+	}
 }
 
 func (g *gate) open() {

@@ -103,9 +103,12 @@ func (t *task) hold(cause *storage.Error) records.Settlement {
 func (t *task) waiting(v records.Verdict, reason string, cause *storage.Error) records.Settlement {
 	i := t.image
 	i.Status, i.Reason, i.NextAttemptAt, i.ObjectKey = records.Archiving, reason, t.DB.Now().Add(t.Probe), ""
-	detail := ""
+	detail := t.gate.detail()
 	if cause != nil {
 		detail = cause.Error()
+	}
+	if t.job.LastError == "" { // the first time: people are told once
+		t.event = records.EventPaused
 	}
 	s := t.settle(v, t.event, detail)
 	s.SpoolID, s.Error = i.SpoolID, detail

@@ -187,7 +187,7 @@ func checkSize(size string, m generate.Model) (width, height int, err error) {
 	width, wErr := strconv.Atoi(w)
 	height, hErr := strconv.Atoi(h)
 	most := orElse(m.MaxSide, maxSide)
-	if !ok || wErr != nil || hErr != nil || width < 16 || height < 16 || width > most || height > most {
+	if !ok || strings.ContainsAny(size, "+-") || wErr != nil || hErr != nil || width < 16 || height < 16 || width > most || height > most {
 		return 0, 0, invalid("size", fmt.Sprintf("A size is WIDTHxHEIGHT in pixels, each 16 to %d.", most))
 	}
 	return width, height, nil

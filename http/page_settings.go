@@ -103,6 +103,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, r, err)
 		return
 	}
+	w.Header().Set("Cache-Control", "no-store") // it is shown this once
 	s.renderSettings(w, r, http.StatusOK, web.SettingsView{NewKey: &web.NewKey{Name: key.Name, Secret: secret, BaseURL: s.BaseURL}})
 }
 

@@ -143,7 +143,9 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, page
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "private, no-cache") // no-store would keep pages out of the back/forward cache
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "private, no-cache") // no-store would keep pages out of the back/forward cache
+	}
 	h.Set("Vary", "Cookie, Accept-Language")
 	w.WriteHeader(status)
 	w.Write(body.Bytes())

@@ -1,11 +1,8 @@
 package http
 
 import (
-	"cmp"
-	"maps"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,7 +62,7 @@ func (t *throttle) wait(keys []throttleKey) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	defer t.forget(now)
+	defer t.forget()
 	var longest time.Duration
 	for _, k := range keys {
 		if e := t.tries[k]; e != nil {
@@ -81,12 +78,21 @@ func (t *throttle) wait(keys []throttleKey) time.Duration {
 	return 0
 }
 
-// right forgets the tries of who had the right password.
+// right takes back the try of who had the right password. The name is
+// forgiven, the address is not: who has an account of their own must not use
+// it to go on trying others'.
 func (t *throttle) right(keys []throttleKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range keys {
-		delete(t.tries, k)
+		e := t.tries[k]
+		switch {
+		case k.kind == byName, e != nil && e.wrong <= 1:
+			delete(t.tries, k)
+		case e != nil && e.wrong <= freeTries[k.kind]:
+			e.wrong--
+			e.until = time.Time{}
+		}
 	}
 }
 
@@ -103,17 +109,23 @@ func (t *throttle) count(k throttleKey, now time.Time) {
 	}
 }
 
-// forget bounds the memory. It lets those with the fewest tries go first: who
-// fills it with names must not free the one they are after.
-func (t *throttle) forget(now time.Time) {
-	if len(t.tries) <= maxTracked {
-		return
-	}
-	maps.DeleteFunc(t.tries, func(_ throttleKey, e *tries) bool { return now.Sub(e.last) > forgetTry })
+// forgetSample is how many are looked at to find one to forget.
+const forgetSample = 16
+
+// forget bounds the memory. Of a few at random the one goes that was tried
+// longest ago: who fills it with names must not free the one they are after.
+func (t *throttle) forget() {
 	for len(t.tries) > maxTracked {
-		least := slices.MinFunc(slices.Collect(maps.Keys(t.tries)), func(a, b throttleKey) int {
-			return cmp.Compare(t.tries[a].wrong, t.tries[b].wrong)
-		})
-		delete(t.tries, least)
+		var oldest throttleKey
+		looked := 0
+		for k, e := range t.tries { // in random order
+			if looked == 0 || e.last.Before(t.tries[oldest].last) {
+				oldest = k
+			}
+			if looked++; looked == forgetSample {
+				break
+			}
+		}
+		delete(t.tries, oldest)
 	}
 }

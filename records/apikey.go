@@ -25,6 +25,7 @@ var Scopes = []string{ScopeImagesRead, ScopeImagesWrite, ScopeOpsRead, ScopeOpsW
 var (
 	ErrBadScope   = errors.New("a scope is one of " + strings.Join(Scopes, ", "))
 	ErrBadKeyName = errors.New("the name of a key has 1 to 60 characters")
+	ErrBadKeyTTL  = errors.New("a key cannot expire before it is made")
 )
 
 // keyMark begins every key, so that leaked ones can be searched for.
@@ -63,6 +64,9 @@ func (db *DB) CreateKey(ctx context.Context, userID, name string, scopes []strin
 	}
 	if len(scopes) == 0 || slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(Scopes, s) }) {
 		return nil, "", ErrBadScope
+	}
+	if ttl < 0 {
+		return nil, "", ErrBadKeyTTL
 	}
 	secret := keyMark + newToken() + newToken()[:6]
 	k := &APIKey{ID: NewID(), UserID: userID, Name: name, Prefix: secret[:len(keyMark)+4], Scopes: strings.Join(scopes, " ")}

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -123,6 +124,14 @@ func openSQLite(path string) (*sqlx.DB, error) {
 	// In the DSN, since a PRAGMA run on the pool would reach one connection.
 	dsn.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 		"&_pragma=foreign_keys(1)&_txlock=immediate"
+	// Before SQLite makes it, with its other files after it, for all to read.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w (AFTERIMAGE_DATA_DIR)", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
 	db, err := sqlx.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

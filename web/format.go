@@ -56,10 +56,13 @@ func (c Catalogue) Roughly(d time.Duration) string {
 	return c.Text("dur.d", Args{"d": m / 60 / 24})
 }
 
-// Took is how long something took: "0.8 s", "12 s", "3m 5s".
+// Took is how long something took: "12 ms", "0.8 s", "12 s", "3m 5s".
 func (c Catalogue) Took(d time.Duration) string {
-	if d >= time.Minute {
+	switch {
+	case d >= time.Minute:
 		return c.Countdown(d)
+	case d < time.Second/10:
+		return c.Text("dur.milli", Args{"n": max(1, d.Milliseconds())})
 	}
 	return c.Text("dur.exact", Args{"s": short(d.Seconds(), true)})
 }

@@ -68,6 +68,12 @@ func (t Tile) CanRepeat() bool {
 	return t.Status == "generate_failed" || t.Status == "unknown" || t.Status == "canceled"
 }
 
+// waitsForStore reports that the store is paused: no attempt is under way, and
+// none is counted.
+func (t Tile) waitsForStore() bool {
+	return t.Status == "archiving" && strings.HasPrefix(t.Reason.Code, "store_")
+}
+
 // Icon is the name of the state's picture in icons.svg.
 func (t Tile) Icon() string {
 	switch t.State() {
@@ -114,6 +120,9 @@ func (c Catalogue) badge(t Tile, now time.Time) template.HTML {
 			return c.HTML("badge.generating", Args{"time": c.counting("up", t.StartedAt, now)})
 		}
 	case "archiving":
+		if t.waitsForStore() {
+			return c.HTML("badge.archiving.paused", nil)
+		}
 		if t.Attempt > 0 {
 			return c.HTML("badge.archiving", Args{"n": t.Attempt, "max": t.MaxAttempts})
 		}
@@ -131,7 +140,7 @@ func (c Catalogue) badge(t Tile, now time.Time) template.HTML {
 // badgeShort is badge for a narrow tile. 图片归档失败 is never shortened.
 func (c Catalogue) badgeShort(t Tile, now time.Time) template.HTML {
 	switch {
-	case t.State() == "archiving" && t.Attempt > 0:
+	case t.State() == "archiving" && t.Attempt > 0 && !t.waitsForStore():
 		return c.HTML("badge.archiving.short", Args{"n": t.Attempt, "max": t.MaxAttempts})
 	case t.State() == "trashed":
 		return c.HTML("badge.trashed.short", Args{"time": c.Roughly(now.Sub(t.TrashedAt))})
@@ -148,7 +157,7 @@ func (c Catalogue) badgeRead(t Tile) template.HTML {
 	switch {
 	case t.State() == "retry_wait" && !t.NextAttemptAt.IsZero():
 		return c.HTML("badge.retry_wait.read", Args{"clock": c.clock(nil, t.NextAttemptAt, "clock")})
-	case t.State() == "archiving" && t.Attempt > 0:
+	case t.State() == "archiving" && t.Attempt > 0 && !t.waitsForStore():
 		return c.HTML("badge.archiving", Args{"n": t.Attempt, "max": t.MaxAttempts})
 	}
 	return c.HTML("status."+t.State(), nil)
