@@ -5,9 +5,20 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# shellcheck source=scripts/lib.sh
+source scripts/lib.sh
+# shellcheck source=scripts/tools.sh
+source scripts/tools.sh
+need_go
+
 args=("$@")
 if (($# == 0)); then
+	# The first time it is mostly downloads, which fit beside the checks.
+	versitygw_path >/dev/null &
+	trap wait EXIT # also when a check fails: nothing goes on behind our back
 	scripts/lint.sh
+	wait "$!"
+	trap - EXIT
 	args=(./...)
 fi
 
