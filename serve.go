@@ -23,6 +23,8 @@ const (
 	beatIntervalSQLite = 10 * time.Second
 	// drainTime is how long open requests may go on when stopping.
 	drainTime = 5 * time.Second
+	// cleanInterval is how often the spool is cleaned.
+	cleanInterval = time.Hour
 	// signOffTime is how long the database may take to hear that we have ended.
 	signOffTime = 3 * time.Second
 )
@@ -171,14 +173,24 @@ func (a *app) signOff(ctx context.Context) {
 	}
 }
 
-// cleanSpool removes what a crash left in the spool and nobody needs.
+// cleanSpool removes, at start and every hour, what a crash left in the spool
+// and nobody needs: another instance may have archived it since.
 func (a *app) cleanSpool(ctx context.Context) {
-	removed, err := a.archiver.CleanSpool(ctx)
-	if err != nil && ctx.Err() == nil {
-		a.log.Warn("the spool could not be cleaned", "err", err)
-	}
-	if removed > 0 {
-		a.log.Info("the spool was cleaned", "files", removed)
+	tick := time.NewTicker(cleanInterval)
+	defer tick.Stop()
+	for {
+		removed, err := a.archiver.CleanSpool(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("the spool could not be cleaned", "err", err)
+		}
+		if removed > 0 {
+			a.log.Info("the spool was cleaned", "files", removed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 
