@@ -16,7 +16,8 @@ if (($# == 0)); then
 	# The first time it is mostly downloads, which fit beside the checks.
 	versitygw_path >/dev/null &
 	trap wait EXIT # also when a check fails: nothing goes on behind our back
-	scripts/lint.sh
+	# With -race, as the tests are built: so every dependency is compiled once.
+	GOFLAGS="${GOFLAGS:-} -race" scripts/lint.sh
 	wait "$!"
 	trap - EXIT
 	args=(./...)
