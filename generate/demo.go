@@ -39,7 +39,7 @@ func NewDemo() *Demo {
 func (d *Demo) Info() Info {
 	return Info{
 		Name:       "demo",
-		Models:     []Model{{Name: "demo", MaxSide: demoMaxSide, MaxN: demoMaxN, MaxPrompt: demoMaxPrompt}},
+		Models:     []Model{{Name: "demo", MaxSide: demoMaxSide, MaxN: demoMaxN, MaxPrompt: demoMaxPrompt, Seed: true}},
 		Repeatable: true,
 	}
 }
@@ -47,17 +47,17 @@ func (d *Demo) Info() Info {
 // Generate draws req.N pictures, one after the other; picture i has the seed
 // req.Seed+i, so that any one of them can be made again alone. Without a seed
 // it takes one at random and says which.
-func (d *Demo) Generate(ctx context.Context, req Request, emit func(Output) error) error {
+func (d *Demo) Generate(ctx context.Context, req Request, emit func(Output) error) (Task, error) {
 	req, err := d.complete(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for i := range req.N {
 		if err := d.one(ctx, req, i, emit); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // complete fills the defaults in and refuses what cannot be drawn.

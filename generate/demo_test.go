@@ -17,7 +17,7 @@ func draw(t *testing.T, req Request) ([][]byte, []Output) {
 	t.Helper()
 	var files [][]byte
 	var outputs []Output
-	err := NewDemo().Generate(t.Context(), req, func(o Output) error {
+	_, err := NewDemo().Generate(t.Context(), req, func(o Output) error {
 		data, err := io.ReadAll(o.Body)
 		files, outputs = append(files, data), append(outputs, o)
 		return err
@@ -129,7 +129,7 @@ func TestDemoRefusesWhatItCannotDraw(t *testing.T) {
 		{"another model", Request{Model: "gpt-image-1"}, ReasonModelMissing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := NewDemo().Generate(t.Context(), test.req, func(Output) error {
+			_, err := NewDemo().Generate(t.Context(), test.req, func(Output) error {
 				t.Error("something was drawn")
 				return nil
 			})
@@ -147,7 +147,7 @@ func TestDemoStopsWhenTheContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(cause)
-			err := NewDemo().Generate(ctx, Request{Prompt: sceneWord(name), Width: 64, Height: 64}, func(Output) error {
+			_, err := NewDemo().Generate(ctx, Request{Prompt: sceneWord(name), Width: 64, Height: 64}, func(Output) error {
 				t.Error("a picture was handed over")
 				return nil
 			})
@@ -175,7 +175,7 @@ func TestDemoStopsWhenTheContextEnds(t *testing.T) {
 func TestDemoReturnsTheErrorOfEmit(t *testing.T) {
 	full := errors.New("disk full")
 	calls := 0
-	err := NewDemo().Generate(t.Context(), Request{Prompt: "pines", Width: 32, Height: 32, N: 3}, func(Output) error {
+	_, err := NewDemo().Generate(t.Context(), Request{Prompt: "pines", Width: 32, Height: 32, N: 3}, func(Output) error {
 		calls++
 		return full
 	})

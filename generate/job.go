@@ -29,6 +29,7 @@ type Config struct {
 type Runner struct {
 	Config
 	providers map[string]Provider
+	watchers  watchers
 }
 
 // New makes a Runner.
@@ -157,6 +158,10 @@ func (c *call) ready() error {
 // a seed of its own, those whose seeds follow one another.
 func (c *call) next() []*records.Image {
 	list := c.missing()
+	model, _ := c.info.Model(c.generation.Model)
+	if most := cmp.Or(model.PerCall, model.MaxN); most > 0 {
+		list = list[:min(most, len(list))]
+	}
 	if _, seeded := c.generation.Params.Int("seed"); !seeded {
 		return list
 	}
@@ -170,13 +175,13 @@ func (c *call) next() []*records.Image {
 
 // ask makes one call, after which none of what it asked for is missing.
 func (c *call) ask(ctx context.Context) error {
-	if err := c.DB.BeginCall(ctx, c.job.Fence(), c.generation.ID); err != nil {
+	if err := c.DB.BeginCall(ctx, c.job.Fence(), c.generation.ID, c.generation.Calls); err != nil {
 		return err
 	}
 	c.generation.SubmittedAt = c.DB.Now()
 	callCtx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	err := c.provider.Generate(callCtx, c.request(), func(o Output) error { return c.take(ctx, o) })
+	_, err := c.provider.Generate(callCtx, c.request(), func(o Output) error { return c.take(ctx, o) })
 	if err != nil {
 		return err
 	}

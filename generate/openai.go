@@ -103,19 +103,19 @@ func (p *OpenAI) Info() Info {
 // Generate makes one call for all images. The bytes of a b64_json answer go
 // to emit while the answer is still arriving; it is never held as a whole.
 // A revised prompt is known only where the server sends it before the bytes.
-func (p *OpenAI) Generate(ctx context.Context, req Request, emit func(Output) error) error {
+func (p *OpenAI) Generate(ctx context.Context, req Request, emit func(Output) error) (Task, error) {
 	req.N = max(req.N, 1)
 	body, err := json.Marshal(p.fields(req))
 	if err != nil {
-		return &Error{Reason: ReasonInvalidRequest, Detail: "encode the request", Err: err}
+		return "", &Error{Reason: ReasonInvalidRequest, Detail: "encode the request", Err: err}
 	}
 	answer, err := p.post(ctx, body)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return p.hideSecrets(statusError(answer))
+		return "", p.hideSecrets(statusError(answer))
 	}
 	err = readAnswer(answer.Body, req.N, p.maxBytes, func(o Output) error {
 		if strings.HasPrefix(o.URL, "/") { // some servers name their own files without the host
@@ -127,9 +127,9 @@ func (p *OpenAI) Generate(ctx context.Context, req Request, emit func(Output) er
 		return emit(o)
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e == err { // ours, not emit's
-		return p.hideSecrets(e)
+		return "", p.hideSecrets(e)
 	}
-	return err
+	return "", err
 }
 
 // post sends the request once. It sets no Idempotency-Key: with one, net/http

@@ -83,7 +83,7 @@ func TestOpenAIHoldsNoWholeAnswer(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var read int64
-	err := p.Generate(t.Context(), Request{Prompt: "x", N: images}, func(o Output) error {
+	_, err := p.Generate(t.Context(), Request{Prompt: "x", N: images}, func(o Output) error {
 		n, err := io.Copy(io.Discard, o.Body)
 		read += n
 		return err

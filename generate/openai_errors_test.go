@@ -120,7 +120,7 @@ func TestOpenAIDoesNotKnowTheOutcomeOfACallThatBroke(t *testing.T) {
 			cancel()
 			<-r.Context().Done()
 		})
-		err := p.Generate(ctx, Request{Prompt: "x"}, func(Output) error { return nil })
+		_, err := p.Generate(ctx, Request{Prompt: "x"}, func(Output) error { return nil })
 		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != ReasonUnknownOutcome {
 			t.Errorf("got %v", err)
 		}
@@ -150,7 +150,7 @@ func TestOpenAIMayAskAgainWhatWasNeverSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.Generate(t.Context(), Request{Prompt: "x"}, func(Output) error { return nil })
+	_, err = p.Generate(t.Context(), Request{Prompt: "x"}, func(Output) error { return nil })
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Reason != ReasonProviderError || !e.Retryable || !strings.Contains(e.Detail, "OPENAI_BASE_URL") {
 		t.Errorf("got %#v", err)
@@ -158,7 +158,7 @@ func TestOpenAIMayAskAgainWhatWasNeverSent(t *testing.T) {
 	t.Run("with no time left", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), -time.Second)
 		defer cancel()
-		err := p.Generate(ctx, Request{Prompt: "x"}, func(Output) error { return nil })
+		_, err := p.Generate(ctx, Request{Prompt: "x"}, func(Output) error { return nil })
 		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != ReasonTimeout || !e.Retryable {
 			t.Errorf("got %#v", err)
 		}
@@ -169,7 +169,7 @@ func TestOpenAIReturnsTheErrorOfEmit(t *testing.T) {
 	full := errors.New("disk full")
 	p := openAIServer(t, answering(200, `{"data":[{"b64_json":"aGk="},{"b64_json":"aGk="}]}`))
 	calls := 0
-	err := p.Generate(t.Context(), Request{Prompt: "x", N: 2}, func(Output) error { calls++; return full })
+	_, err := p.Generate(t.Context(), Request{Prompt: "x", N: 2}, func(Output) error { calls++; return full })
 	if err != full || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}

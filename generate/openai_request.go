@@ -17,31 +17,57 @@ type family struct {
 	// limits hold for each model; its Name is left empty.
 	limits Model
 
-	// params are the settings passed on. Servers answer 400 to one they do
-	// not know, so nothing else is.
-	params []string
+	// extra are settings passed on beside the options. Servers answer 400 to
+	// one they do not know, so nothing else is. response_format never is: both
+	// forms are understood, and what people get is for us to convert.
+	extra []string
 
 	// loose families are other servers' models: they get a seed and a
 	// negative prompt as well, which OpenAI's own refuse.
 	loose bool
 }
 
-var gptImageParams = []string{"quality", "output_format", "output_compression", "background", "moderation"}
+// The further settings of the gpt-image models.
+var (
+	gptImageOptions = []Option{
+		{Name: "quality", Values: []string{"auto", "low", "medium", "high"}},
+		{Name: "output_format", Values: []string{"png", "jpeg", "webp"}},
+		{Name: "output_compression", Min: 0, Max: 100},
+		{Name: "background", Values: []string{"auto", "transparent", "opaque"}},
+		{Name: "moderation", Values: []string{"auto", "low"}},
+		{Name: "input_fidelity", Values: []string{"low", "high"}},
+	}
+	looseOptions = []Option{
+		{Name: "style"}, {Name: "steps", Min: 1, Max: 150}, {Name: "num_inference_steps", Min: 1, Max: 150},
+		{Name: "guidance_scale", Min: 0, Max: 30}, {Name: "cfg_scale", Min: 0, Max: 30},
+	}
+)
+
+// gptImage are the limits of most gpt-image models.
+var gptImage = Model{Sizes: []string{"1024x1024", "1536x1024", "1024x1536"}, AutoSize: true, MaxSide: 1536, MaxN: 10, MaxPrompt: 32000,
+	MaxInputs: 16, MaxInputBytes: 50 << 20, InputTypes: []string{"image/png", "image/jpeg", "image/webp"}, Mask: true,
+	MaxPartials: 3, BytesOnly: true, Options: gptImageOptions}
+
+// gptImage2 are those of gpt-image-2, which makes nearly any size.
+var gptImage2 = func() Model {
+	m := gptImage
+	m.Sizes, m.MaxSide, m.SideStep, m.MaxRatio = nil, 3840, 16, 3
+	return m
+}()
 
 // families, the most special first. None of the gpt-image models takes
 // response_format: it always answers b64_json and refuses the field.
 var families = []family{
-	{prefixes: []string{"gpt-image-2"}, params: gptImageParams,
-		limits: Model{MaxSide: 3840, MaxN: 10, MaxPrompt: 32000}},
-	{prefixes: []string{"gpt-image", "chatgpt-image"}, params: gptImageParams,
-		limits: Model{Sizes: []string{"1024x1024", "1536x1024", "1024x1536"}, MaxSide: 1536, MaxN: 10, MaxPrompt: 32000}},
-	{prefixes: []string{"dall-e-3"}, params: []string{"quality", "style", "response_format"},
-		limits: Model{Sizes: []string{"1024x1024", "1792x1024", "1024x1792"}, MaxSide: 1792, MaxN: 1, MaxPrompt: 4000}},
-	{prefixes: []string{"dall-e-2"}, params: []string{"response_format"},
-		limits: Model{Sizes: []string{"1024x1024", "512x512", "256x256"}, MaxSide: 1024, MaxN: 10, MaxPrompt: 1000}},
-	{loose: true,
-		params: append([]string{"style", "response_format", "steps", "num_inference_steps", "guidance_scale", "cfg_scale", "watermark"}, gptImageParams...),
-		limits: Model{MaxSide: 4096, MaxN: 10, MaxPrompt: 32000}},
+	{prefixes: []string{"gpt-image-2"}, limits: gptImage2},
+	{prefixes: []string{"gpt-image", "chatgpt-image"}, limits: gptImage},
+	{prefixes: []string{"dall-e-3"}, limits: Model{Sizes: []string{"1024x1024", "1792x1024", "1024x1792"}, MaxSide: 1792,
+		MaxN: 10, PerCall: 1, MaxPrompt: 4000,
+		Options: []Option{{Name: "quality", Values: []string{"standard", "hd"}}, {Name: "style", Values: []string{"vivid", "natural"}}}}},
+	{prefixes: []string{"dall-e-2"}, limits: Model{Sizes: []string{"1024x1024", "512x512", "256x256"}, MaxSide: 1024, MaxN: 10, MaxPrompt: 1000,
+		MaxInputs: 1, MaxInputBytes: 4 << 20, InputTypes: []string{"image/png"}, Mask: true}},
+	{loose: true, limits: Model{MaxSide: 4096, MaxN: 10, MaxPrompt: 32000, NegativePrompt: true, Seed: true,
+		MaxInputs: 16, MaxInputBytes: 50 << 20, Mask: true, Options: append(slices.Clone(gptImageOptions), looseOptions...)},
+		extra: []string{"watermark"}},
 }
 
 // familyOf finds a model's family; gateways put their own name before the
@@ -82,7 +108,11 @@ func (p *OpenAI) fields(req Request) map[string]any {
 	if req.User != "" {
 		out["user"] = req.User
 	}
-	for _, name := range f.params {
+	names := slices.Clone(f.extra)
+	for _, o := range f.limits.Options {
+		names = append(names, o.Name)
+	}
+	for _, name := range names {
 		if v, ok := req.Params[name]; ok && v != nil && v != "" {
 			out[name] = v
 		}

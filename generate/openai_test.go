@@ -46,7 +46,7 @@ type got struct {
 func collect(t *testing.T, p Provider, req Request) ([]got, error) {
 	t.Helper()
 	var out []got
-	err := p.Generate(t.Context(), req, func(o Output) error {
+	_, err := p.Generate(t.Context(), req, func(o Output) error {
 		g := got{Index: o.Index, URL: o.URL, Revised: o.RevisedPrompt, Seed: o.Seed}
 		if o.Err != nil {
 			g.Reason = o.Err.Reason
@@ -75,9 +75,9 @@ func TestOpenAISendsWhatTheModelTakes(t *testing.T) {
 		{"gpt-image-2-2026-04-21", []string{"background", "moderation", "output_compression", "output_format", "quality"}},
 		{"chatgpt-image-latest", []string{"background", "moderation", "output_compression", "output_format", "quality"}},
 		{"gateway/gpt-image-1-mini", []string{"background", "moderation", "output_compression", "output_format", "quality"}},
-		{"dall-e-3", []string{"quality", "response_format", "style"}},
-		{"dall-e-2", []string{"response_format"}},
-		{"flux-schnell", []string{"background", "moderation", "negative_prompt", "output_compression", "output_format", "quality", "response_format", "seed", "steps", "style"}},
+		{"dall-e-3", []string{"quality", "style"}},
+		{"dall-e-2", nil},
+		{"flux-schnell", []string{"background", "moderation", "negative_prompt", "output_compression", "output_format", "quality", "seed", "steps", "style"}},
 	} {
 		t.Run(test.model, func(t *testing.T) {
 			var sent map[string]any
@@ -167,7 +167,7 @@ func TestOpenAIModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := p.Info().Model(""); !ok || m.Name != "dall-e-3" || m.MaxN != 1 || m.MaxPrompt != 4000 {
+	if m, ok := p.Info().Model(""); !ok || m.Name != "dall-e-3" || m.PerCall != 1 || m.MaxPrompt != 4000 {
 		t.Errorf("got %+v", m)
 	}
 	if m, ok := p.Info().Model("flux"); !ok || len(m.Sizes) != 0 || m.MaxN != 10 {

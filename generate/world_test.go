@@ -52,12 +52,12 @@ type played struct {
 
 func (p *played) Info() generate.Info { return p.info }
 
-func (p *played) Generate(ctx context.Context, req generate.Request, emit func(generate.Output) error) error {
+func (p *played) Generate(ctx context.Context, req generate.Request, emit func(generate.Output) error) (generate.Task, error) {
 	p.mu.Lock()
 	p.times, p.asked = append(p.times, time.Now()), append(p.asked, req)
 	nth := len(p.times)
 	p.mu.Unlock()
-	return p.play(ctx, nth, req, emit)
+	return "", p.play(ctx, nth, req, emit)
 }
 
 // calls are when the provider was called, counted from the first time.
@@ -268,7 +268,7 @@ func (w *world) crashed(n int, submitted bool) string {
 		w.t.Fatalf("claimed %v: %v", claimed, err)
 	}
 	if submitted {
-		if err := w.BeginCall(w.t.Context(), claimed[0].Fence(), id); err != nil {
+		if err := w.BeginCall(w.t.Context(), claimed[0].Fence(), id, nil); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -177,11 +177,11 @@ func checkSize(size string, m generate.Model) (width, height int, err error) {
 			size = m.Sizes[0]
 		}
 	}
+	if size == "auto" && m.AutoSize {
+		return 0, 0, nil
+	}
 	if len(m.Sizes) > 0 && !slices.Contains(m.Sizes, size) {
 		return 0, 0, invalid("size", "This model makes "+strings.Join(m.Sizes, ", ")+".")
-	}
-	if size == "auto" && len(m.Sizes) > 0 {
-		return 0, 0, nil
 	}
 	w, h, ok := strings.Cut(size, "x")
 	width, wErr := strconv.Atoi(w)
@@ -189,6 +189,12 @@ func checkSize(size string, m generate.Model) (width, height int, err error) {
 	most := orElse(m.MaxSide, maxSide)
 	if !ok || strings.ContainsAny(size, "+-") || wErr != nil || hErr != nil || width < 16 || height < 16 || width > most || height > most {
 		return 0, 0, invalid("size", fmt.Sprintf("A size is WIDTHxHEIGHT in pixels, each 16 to %d.", most))
+	}
+	if step := orElse(m.SideStep, 1); width%step != 0 || height%step != 0 {
+		return 0, 0, invalid("size", fmt.Sprintf("Both sides are multiples of %d for this model.", step))
+	}
+	if m.MaxRatio > 0 && max(width, height) > m.MaxRatio*min(width, height) {
+		return 0, 0, invalid("size", fmt.Sprintf("The long side is at most %d times the short one for this model.", m.MaxRatio))
 	}
 	return width, height, nil
 }

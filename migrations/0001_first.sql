@@ -62,6 +62,9 @@ CREATE TABLE generations (
 	negative_prompt  TEXT NOT NULL DEFAULT '',
 	params           TEXT NOT NULL DEFAULT '{}', -- JSON: size, seed and the like, as asked for
 	n                BIGINT NOT NULL,
+	inputs           TEXT NOT NULL DEFAULT '[]', -- JSON: the images to start from
+	calls            TEXT NOT NULL DEFAULT '[]', -- JSON: what the provider was asked, and its names for it
+	progress         BIGINT NOT NULL DEFAULT 0,  -- per cent, where the provider says it
 	reason           TEXT NOT NULL DEFAULT '',
 	provider_message TEXT NOT NULL DEFAULT '',
 	created_at       TIMESTAMPTZ NOT NULL,

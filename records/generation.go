@@ -17,6 +17,9 @@ type Generation struct {
 	NegativePrompt  string           `db:"negative_prompt"`
 	Params          Params           `db:"params"`
 	N               int              `db:"n"`
+	Inputs          Inputs           `db:"inputs"`
+	Calls           Calls            `db:"calls"`
+	Progress        int              `db:"progress"` // per cent, while it runs; 0 where the provider does not say
 	Reason          string           `db:"reason"`
 	ProviderMessage string           `db:"provider_message"`
 	CreatedAt       Time             `db:"created_at"`
@@ -24,7 +27,7 @@ type Generation struct {
 	FinishedAt      Time             `db:"finished_at"`
 }
 
-const generationColumns = `id, user_id, status, provider, model, prompt, negative_prompt, params, n, reason,
+const generationColumns = `id, user_id, status, provider, model, prompt, negative_prompt, params, n, inputs, calls, progress, reason,
 	provider_message, created_at, submitted_at, finished_at`
 
 // NewGeneration is what somebody asked for.
@@ -36,6 +39,7 @@ type NewGeneration struct {
 	NegativePrompt string
 	Params         Params
 	N              int
+	Inputs         []Input
 	Width, Height  int // of each image, for its place on the page; 0: not known
 	Idempotency    Idempotency
 }
@@ -52,13 +56,13 @@ func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generatio
 			id = ref
 			return err
 		}
-		_, err = t.exec(`INSERT INTO generations (id, user_id, status, provider, model, prompt, negative_prompt, params, n, created_at)
-			VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?)`,
-			id, g.UserID, g.Provider, g.Model, g.Prompt, g.NegativePrompt, g.Params.text(), g.N, t.now)
+		_, err = t.exec(`INSERT INTO generations (id, user_id, status, provider, model, prompt, negative_prompt, params, n, inputs, created_at)
+			VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, g.UserID, g.Provider, g.Model, g.Prompt, g.NegativePrompt, g.Params.text(), g.N, jsonText(g.Inputs), t.now)
 		if err != nil {
 			return err
 		}
-		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID}); err != nil {
+		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID, spoolID: spoolOf(g.Inputs)}); err != nil {
 			return err
 		}
 		images := make([]Image, g.N)
@@ -96,14 +100,14 @@ func (db *DB) GenerationWork(ctx context.Context, id string) (*Generation, []Ima
 	return db.Generation(ctx, owner, id)
 }
 
-// BeginCall records that the paid call is about to be made. Whoever finds it
+// BeginCall records that the paid call is about to be made, the last of calls. Whoever finds it
 // so after a crash must not make it again.
-func (db *DB) BeginCall(ctx context.Context, f Fence, generationID string) error {
+func (db *DB) BeginCall(ctx context.Context, f Fence, generationID string, calls Calls) error {
 	err := db.write(ctx, func(t *tx) error {
 		if err := t.hold(f); err != nil {
 			return err
 		}
-		_, err := t.exec(`UPDATE generations SET submitted_at = ? WHERE id = ?`, t.now, generationID)
+		_, err := t.exec(`UPDATE generations SET submitted_at = ?, calls = ? WHERE id = ?`, t.now, jsonText(calls), generationID)
 		return err
 	})
 	if err != nil {
@@ -151,8 +155,8 @@ func (t *tx) hold(f Fence) error {
 }
 
 func (t *tx) changeGeneration(g *Generation) error {
-	_, err := t.exec(`UPDATE generations SET status = ?, reason = ?, provider_message = ?, submitted_at = ?, finished_at = ?
-		WHERE id = ?`, string(g.Status), g.Reason, validText(g.ProviderMessage), g.SubmittedAt, g.FinishedAt, g.ID)
+	_, err := t.exec(`UPDATE generations SET status = ?, calls = ?, reason = ?, provider_message = ?, submitted_at = ?, finished_at = ?
+		WHERE id = ?`, string(g.Status), jsonText(g.Calls), g.Reason, validText(g.ProviderMessage), g.SubmittedAt, g.FinishedAt, g.ID)
 	if err != nil {
 		return fmt.Errorf("write generation %s: %w", g.ID, err)
 	}

@@ -180,7 +180,7 @@ func TestImageMadeIsArchivedWhileTheOthersAreInTheMaking(t *testing.T) {
 		if err != nil || g.Status != records.GenerationGenerating || images[0].Status != records.Generating || images[1].Status != records.Generating {
 			t.Fatalf("the claim made %v with %v, %v", g, images, err)
 		}
-		if err := w.BeginCall(ctx, j.Fence(), g.ID); err != nil {
+		if err := w.BeginCall(ctx, j.Fence(), g.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		made := images[0]
@@ -203,7 +203,7 @@ func TestImageMadeIsArchivedWhileTheOthersAreInTheMaking(t *testing.T) {
 		if err := w.ImageMade(ctx, late, records.ImageChange{Image: &other}); !errors.Is(err, records.ErrLeaseLost) {
 			t.Errorf("with a lost claim: %v", err)
 		}
-		if err := w.BeginCall(ctx, late, g.ID); !errors.Is(err, records.ErrLeaseLost) {
+		if err := w.BeginCall(ctx, late, g.ID, nil); !errors.Is(err, records.ErrLeaseLost) {
 			t.Errorf("the call with a lost claim: %v", err)
 		}
 		if i := w.image(ada, other.ID); i.Status != records.Generating {

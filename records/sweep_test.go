@@ -192,7 +192,7 @@ func TestPoisonIsDiscarded(t *testing.T) {
 		t.Run("a generation after its call began and one image was made", func(t *testing.T) {
 			g, _ := w.asks(ada, 2)
 			j := w.claimsAs("dying", records.KindGenerate, 1)[0]
-			if err := w.BeginCall(t.Context(), j.Fence(), g.ID); err != nil {
+			if err := w.BeginCall(t.Context(), j.Fence(), g.ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			_, images, _ := w.GenerationWork(t.Context(), g.ID)

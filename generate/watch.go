@@ -1,0 +1,71 @@
+package generate
+
+import "sync"
+
+// Sight is what can be seen of a generation while it runs. It is gone when
+// nobody looks.
+type Sight struct {
+	Position int    // of the image, from 0
+	Partial  []byte // an unfinished picture; nil: only Progress
+	Index    int    // of the unfinished picture, from 0
+	Progress float64
+}
+
+// sightsKept is how many wait for somebody who is slow; more are dropped, as
+// unfinished pictures may.
+const sightsKept = 4
+
+// watchers are those who look at running generations.
+type watchers struct {
+	mu   sync.Mutex
+	list map[string]map[chan Sight]bool
+}
+
+// Watch shows what is to be seen of a generation from now on, as far as this
+// process runs it, until stop is called. The channel is never closed: whether
+// the generation has ended is for the database to say. Begin before the
+// generation is recorded and nothing is missed.
+func (r *Runner) Watch(generationID string) (sights <-chan Sight, stop func()) {
+	return r.watchers.add(generationID)
+}
+
+func (w *watchers) add(id string) (<-chan Sight, func()) {
+	c := make(chan Sight, sightsKept)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.list == nil {
+		w.list = map[string]map[chan Sight]bool{}
+	}
+	if w.list[id] == nil {
+		w.list[id] = map[chan Sight]bool{}
+	}
+	w.list[id][c] = true
+	return c, func() { w.remove(id, c) }
+}
+
+func (w *watchers) remove(id string, c chan Sight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.list[id], c)
+	if len(w.list[id]) == 0 {
+		delete(w.list, id)
+	}
+}
+
+// watched reports whether anybody looks.
+func (w *watchers) watched(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.list[id]) > 0
+}
+
+func (w *watchers) show(id string, s Sight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.list[id] {
+		select {
+		case c <- s:
+		default: // too slow: the next one is newer
+		}
+	}
+}
