@@ -17,6 +17,13 @@ import (
 // take records one output as soon as it is there, so that it is archived while
 // the others are still being made.
 func (c *call) take(ctx context.Context, o Output) error {
+	switch {
+	case o.Progress > 0:
+		c.watchers.show(c.generation.ID, Sight{Progress: o.Progress})
+		return nil
+	case o.Partial:
+		return c.showPartial(o)
+	}
 	if o.Index < 0 || o.Index >= len(c.asked) || c.asked[o.Index].Status != records.Generating {
 		c.Log.Warn("a provider gave an image that was not asked for, or twice", "generation", c.generation.ID,
 			"provider", c.info.Name, "index", o.Index, "asked", len(c.asked))

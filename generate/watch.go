@@ -1,6 +1,9 @@
 package generate
 
-import "sync"
+import (
+	"io"
+	"sync"
+)
 
 // Sight is what can be seen of a generation while it runs. It is gone when
 // nobody looks.
@@ -14,6 +17,21 @@ type Sight struct {
 // sightsKept is how many wait for somebody who is slow; more are dropped, as
 // unfinished pictures may.
 const sightsKept = 4
+
+// showPartial passes an unfinished picture to those who look, and reads past it
+// where nobody does.
+func (c *call) showPartial(o Output) error {
+	if o.Index < 0 || o.Index >= len(c.asked) || !c.watchers.watched(c.generation.ID) {
+		_, err := io.Copy(io.Discard, o.Body)
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(o.Body, c.MaxBytes))
+	if err != nil {
+		return err
+	}
+	c.watchers.show(c.generation.ID, Sight{Position: c.asked[o.Index].Position, Partial: data, Index: o.PartialIndex})
+	return nil
+}
 
 // watchers are those who look at running generations.
 type watchers struct {
