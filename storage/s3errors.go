@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
@@ -113,6 +114,9 @@ func said(err error, advice string) string {
 		if region := resp.Response.Header.Get("X-Amz-Bucket-Region"); region != "" {
 			advice += fmt.Sprintf(" (it names %q)", region)
 		}
+		if code, _ := answer(err); code == "RequestTimeTooSkewed" {
+			advice += clockDifference(resp.Response.Header.Get("Date"))
+		}
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok || api.ErrorMessage() == "" {
@@ -120,6 +124,19 @@ func said(err error, advice string) string {
 	}
 	words := strings.ToValidUTF8(api.ErrorMessage()[:min(200, len(api.ErrorMessage()))], "")
 	return fmt.Sprintf("%s: %q", advice, words)
+}
+
+// clockDifference says how far the clocks are apart.
+func clockDifference(date string) string {
+	theirs, err := http.ParseTime(date)
+	if err != nil {
+		return ""
+	}
+	ahead := time.Since(theirs).Round(time.Second)
+	if ahead < 0 {
+		return fmt.Sprintf(": this machine's is %s behind the server's", -ahead)
+	}
+	return fmt.Sprintf(": this machine's is %s ahead of the server's", ahead)
 }
 
 // unanswered sorts a failure that came before the server said anything, and

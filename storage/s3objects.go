@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -15,41 +16,55 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Put is Store's: one request when the server is known to enforce the hash, and
-// one more for the size when it is not.
+// Put is Store's: one request when the server is known to enforce the signed
+// hash; where it is not, the body is measured before and looked at afterwards.
 func (s *S3) Put(ctx context.Context, o Object, body io.ReadSeeker) (Info, error) {
 	const op = "put object"
 	if err := checkObject(op, o, body); err != nil {
 		return Info{}, err
 	}
+	if err := ctx.Err(); err != nil {
+		return Info{}, fmt.Errorf("%s %s: %w", op, o.Key, err)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, putTime(o.Size), errSlow)
 	defer cancel()
+	var sum []byte
+	if s.proof.state.Load() != proofHash {
+		var err error
+		if sum, err = measure(op, o, body); err != nil {
+			return Info{}, err
+		}
+	}
 	src := &source{ReadSeeker: body}
-	etag, err := s.put(ctx, op, o, src)
+	etag, err := s.put(ctx, op, o, src, sum)
 	if failed := src.err.Load(); failed != nil {
 		return Info{}, fmt.Errorf("%s %s: read body: %w", op, o.Key, *failed)
 	}
 	if err != nil {
 		return Info{}, s.blame(err, o, body)
 	}
-	if !s.enforced(ctx) {
-		if err := s.readBack(ctx, op, o); err != nil {
+	if sum != nil && s.learn(ctx) != proofHash {
+		if err := s.readBack(ctx, op, o, sum); err != nil {
 			return Info{}, err
 		}
 	}
 	return Info{Key: o.Key, Size: o.Size, ETag: etag, ContentType: o.ContentType}, nil
 }
 
-// put sends no ACL: many buckets refuse any.
-func (s *S3) put(ctx context.Context, op string, o Object, body io.ReadSeeker) (etag string, err error) {
-	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+// put sends no ACL: many buckets refuse any. The MD5 is sent if there is one.
+func (s *S3) put(ctx context.Context, op string, o Object, body io.ReadSeeker, sum []byte) (etag string, err error) {
+	in := &s3.PutObjectInput{
 		Bucket:        &s.bucket,
 		Key:           s.key(o.Key),
 		Body:          body,
 		ContentLength: &o.Size,
 		ContentType:   &o.ContentType,
 		CacheControl:  aws.String(immutable),
-	}, signPayloadHash(o.SHA256))
+	}
+	if sum != nil {
+		in.ContentMD5 = aws.String(base64.StdEncoding.EncodeToString(sum))
+	}
+	out, err := s.client.PutObject(ctx, in, signPayloadHash(o.SHA256))
 	if err != nil {
 		return "", s.sort(ctx, op, o.Key, err)
 	}
@@ -72,22 +87,6 @@ func (s *S3) blame(err error, o Object, body io.ReadSeeker) error {
 		return mismatch("put object", o.Key, errors.New("body has another SHA-256 than was declared"))
 	}
 	return err
-}
-
-// readBack compares the size. An object of another size is no object of ours.
-func (s *S3) readBack(ctx context.Context, op string, o Object) error {
-	info, err := s.Stat(ctx, o.Key)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	if err == nil && info.Size == o.Size {
-		return nil
-	}
-	_ = s.Delete(context.WithoutCancel(ctx), o.Key)
-	return &Error{
-		Reason: ReasonError, Setting: "S3_ENDPOINT", Op: op, Key: o.Key,
-		Err: fmt.Errorf("the store said yes but holds %d of %d bytes", info.Size, o.Size),
-	}
 }
 
 // Open is Store's. Closing the body early, or ending ctx, stops the transfer.

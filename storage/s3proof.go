@@ -2,23 +2,21 @@ package storage
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// proof remembers whether the server refuses bytes that differ from the signed
-// hash. One that does has proven each put by answering it; any other one is
-// asked for the size afterwards.
+// proof remembers how the server proves that it holds what was sent. One that
+// refuses bytes which differ from the signed SHA-256 has proven each put by
+// saying yes. Any other one is asked afterwards.
 type proof struct {
 	state   atomic.Int32
 	probing sync.Mutex
@@ -26,40 +24,82 @@ type proof struct {
 
 const (
 	proofUnknown int32 = iota
-	proofEnforced
-	proofNot
+	proofHash          // it enforces the signed SHA-256
+	proofMD5           // it enforces Content-MD5: the size is read back, since some publish half an upload
+	proofNone          // it enforces nothing: the bytes are read back unless the ETag is their MD5
 )
 
 func (p *proof) forget() { p.state.Store(proofUnknown) }
 
-// enforced tells what is known; where nothing is, one caller finds out while the
-// others go on without proof.
-func (s *S3) enforced(ctx context.Context) bool {
+// Proof says how this server proves that an object arrived, for operators. It
+// is known after Check.
+func (s *S3) Proof() string {
+	switch s.proof.state.Load() {
+	case proofHash:
+		return "the server checks the signed SHA-256"
+	case proofMD5:
+		return "the server checks Content-MD5, and its size is read back"
+	case proofNone:
+		return "the server checks nothing, so each object is read back"
+	}
+	return "not known yet"
+}
+
+// learn tells what is known; where nothing is, one caller finds out while the
+// others go on as if the server enforced nothing.
+func (s *S3) learn(ctx context.Context) int32 {
 	if s.proof.state.Load() == proofUnknown && s.proof.probing.TryLock() {
 		defer s.proof.probing.Unlock()
 		s.proof.state.Store(s.probe(ctx))
 	}
-	return s.proof.state.Load() == proofEnforced
+	return s.proof.state.Load()
 }
 
-// probe puts a small object under a hash that is not its own.
+// probe puts a small object under a SHA-256 that is not its own and, if the
+// server takes it, under an MD5 that is not.
 func (s *S3) probe(ctx context.Context) int32 {
 	const text = "afterimage: sent with a wrong hash, so this should not be here; safe to delete\n"
-	key := "check-" + strings.ToLower(rand.Text()) + ".txt"
-	o := Object{Key: key, ContentType: "text/plain", Size: int64(len(text)), SHA256: sha256.Sum256([]byte("not the text"))}
-	_, err := s.put(ctx, "probe object", o, strings.NewReader(text))
+	o := Object{ContentType: "text/plain", Size: int64(len(text)), SHA256: sha256.Sum256([]byte("not the text"))}
+	switch s.takes(ctx, o, text, nil) {
+	case refused:
+		return proofHash
+	case noVerdict:
+		return proofUnknown // the next put asks again
+	}
+	o.SHA256 = sha256.Sum256([]byte(text))
+	wrong := md5.Sum([]byte("not the text"))
+	switch s.takes(ctx, o, text, wrong[:]) {
+	case refused:
+		return proofMD5
+	case noVerdict:
+		return proofUnknown
+	}
+	return proofNone
+}
+
+type probed int
+
+const (
+	noVerdict probed = iota
+	refused
+	taken
+)
+
+// takes tells what the server does with a text whose hash is wrong.
+func (s *S3) takes(ctx context.Context, o Object, text string, sum []byte) probed {
+	o.Key = "check-" + strings.ToLower(rand.Text()) + ".txt"
+	_, err := s.put(ctx, "probe object", o, strings.NewReader(text), sum)
 	code, status := answer(err)
 	switch {
 	case err == nil:
-		_ = s.Delete(context.WithoutCancel(ctx), key)
-		return proofNot
+		_ = s.Delete(context.WithoutCancel(ctx), o.Key)
+		return taken
 	case isMismatch(code):
-		return proofEnforced
+		return refused
 	case status == 400:
-		return proofNot // refused, but perhaps for another reason
-	default:
-		return proofUnknown // no verdict: the next put asks again
+		return taken // refused, but perhaps for another reason
 	}
+	return noVerdict
 }
 
 // isMismatch tells a server's "these are not the bytes that you signed".
@@ -71,45 +111,61 @@ func isMismatch(code string) bool {
 	return false
 }
 
-// signPayloadHash sends the known hash as the signed x-amz-content-sha256, over
-// TLS too, instead of computing one or leaving the payload unsigned. Setting the
-// hash on the context alone is ignored: the step that would replace it has to go.
-func signPayloadHash(sum [32]byte) func(*s3.Options) {
-	return s3.WithAPIOptions(func(stack *middleware.Stack) error {
-		_, err := stack.Finalize.Swap("ComputePayloadHash", payloadHash(hex.EncodeToString(sum[:])))
+// measure reads the body once before it is sent, where the server does not
+// compare its SHA-256: bytes that are not the declared ones must not get that
+// far. It gives their MD5, which the server may compare, or answer as the ETag.
+func measure(op string, o Object, body io.ReadSeeker) ([]byte, error) {
+	sha, sum := sha256.New(), md5.New()
+	_, err := io.Copy(io.MultiWriter(sha, sum), body)
+	if err == nil {
+		_, err = body.Seek(-o.Size, io.SeekEnd)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: read body: %w", op, o.Key, err)
+	}
+	if [32]byte(sha.Sum(nil)) != o.SHA256 {
+		return nil, mismatch(op, o.Key, errors.New("body has another SHA-256 than was declared"))
+	}
+	return sum.Sum(nil), nil
+}
+
+// readBack asks what the server holds after it said yes without proof. What is
+// not the object is no object of ours.
+func (s *S3) readBack(ctx context.Context, op string, o Object, sum []byte) error {
+	info, err := s.Stat(ctx, o.Key)
+	found := fmt.Sprintf("holds %d of %d bytes", info.Size, o.Size)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
 		return err
-	})
+	case info.Size == o.Size:
+		if s.proof.state.Load() == proofMD5 || info.ETag == hex.EncodeToString(sum) {
+			return nil
+		}
+		same, err := s.sameBytes(ctx, o)
+		if err != nil || same {
+			return err
+		}
+		found = "holds other bytes"
+	}
+	_ = s.Delete(context.WithoutCancel(ctx), o.Key)
+	return &Error{
+		Reason: ReasonError, Setting: "S3_ENDPOINT", Op: op, Key: o.Key,
+		Err: fmt.Errorf("the store said yes but %s", found),
+	}
 }
 
-type payloadHash string
-
-func (payloadHash) ID() string { return "ComputePayloadHash" }
-
-func (h payloadHash) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-	return next.HandleFinalize(v4.SetPayloadHash(ctx, string(h)), in)
-}
-
-// leaveEncodingUnsigned sets Accept-Encoding after the signature instead of
-// before it: proxies rewrite that header, and then the signature is wrong.
-func leaveEncodingUnsigned(stack *middleware.Stack) error {
-	if _, ok := stack.Finalize.Get("DisableAcceptEncodingGzip"); !ok {
-		return nil
+// sameBytes reads the whole object: encrypted buckets have an ETag that is no
+// MD5, and so proves nothing either way.
+func (s *S3) sameBytes(ctx context.Context, o Object) (bool, error) {
+	body, _, err := s.Open(ctx, o.Key, 0, -1)
+	if err != nil {
+		return false, err
 	}
-	if _, err := stack.Finalize.Remove("DisableAcceptEncodingGzip"); err != nil {
-		return err
+	defer body.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return false, err
 	}
-	return stack.Finalize.Insert(identityEncoding{}, "Signing", middleware.After)
-}
-
-type identityEncoding struct{}
-
-func (identityEncoding) ID() string { return "IdentityEncoding" }
-
-func (identityEncoding) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-	req, ok := in.Request.(*smithyhttp.Request)
-	if !ok {
-		return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("unknown request type %T", in.Request)
-	}
-	req.Header.Set("Accept-Encoding", "identity")
-	return next.HandleFinalize(ctx, in)
+	return [32]byte(sum.Sum(nil)) == o.SHA256, nil
 }

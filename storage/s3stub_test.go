@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -22,8 +24,12 @@ import (
 // arrive and enforces the signed hash unless careless is set.
 type stub struct {
 	*httptest.Server
-	caFile   string
-	careless bool
+	caFile    string
+	careless  bool
+	checksMD5 bool // enforces Content-MD5
+	etagMD5   bool // answers the MD5 of what it holds as the ETag
+	// alters, if set, changes bodies before the server sees them; nil: it keeps nothing.
+	alters func([]byte) []byte
 	// before, if set, may answer a request itself, by returning true.
 	before    func(w http.ResponseWriter, r *http.Request) bool
 	connState func(net.Conn, http.ConnState)
@@ -58,13 +64,17 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPut:
 		body, _ := io.ReadAll(r.Body)
-		sum := sha256.Sum256(body)
-		if !s.careless && r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
-			xmlError(w, http.StatusBadRequest, "XAmzContentSHA256Mismatch")
+		if s.alters != nil {
+			body = s.alters(body)
+		}
+		if code := s.refusal(r.Header, body); code != "" {
+			xmlError(w, http.StatusBadRequest, code)
 			return
 		}
-		s.hold(r.URL.Path, body)
-		w.Header().Set("ETag", `"etag"`)
+		if body != nil {
+			s.hold(r.URL.Path, body)
+		}
+		w.Header().Set("ETag", s.etag(body))
 	case http.MethodDelete:
 		s.mu.Lock()
 		delete(s.objects, r.URL.Path)
@@ -76,9 +86,28 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			xmlError(w, http.StatusNotFound, "NoSuchKey")
 			return
 		}
-		w.Header().Set("ETag", `"etag"`)
+		w.Header().Set("ETag", s.etag(body))
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(string(body)))
 	}
+}
+
+func (s *stub) refusal(h http.Header, body []byte) (code string) {
+	hash, sum := sha256.Sum256(body), md5.Sum(body)
+	sent := h.Get("Content-Md5")
+	switch {
+	case !s.careless && h.Get("X-Amz-Content-Sha256") != hex.EncodeToString(hash[:]):
+		return "XAmzContentSHA256Mismatch"
+	case s.checksMD5 && sent != "" && sent != base64.StdEncoding.EncodeToString(sum[:]):
+		return "BadDigest"
+	}
+	return ""
+}
+
+func (s *stub) etag(body []byte) string {
+	if sum := md5.Sum(body); s.etagMD5 {
+		return fmt.Sprintf(`"%x"`, sum)
+	}
+	return `"etag"`
 }
 
 func (s *stub) hold(path string, body []byte) {
