@@ -24,7 +24,11 @@ type Handler func(ctx context.Context, job records.Job) records.Settlement
 
 // Kind is how jobs of one kind are run.
 type Kind struct {
-	Name  string
+	Name string
+	// Pool is which of the jobs of this name they are; each pool has its own
+	// slots, so that a slow one does not keep the others from working. Default:
+	// all of them.
+	Pool  string
 	Slots int // jobs at a time
 	Run   Handler
 	// Shows says that people see when such a job runs; they do once it has for
@@ -33,12 +37,27 @@ type Kind struct {
 	// Idle work gives way to all other kinds: it begins when they have nothing
 	// to do, or once in a while all the same.
 	Idle bool
+	// Limit is how many of the slots may be used now, and, if those are not
+	// all, in how long it should be asked again. Default: all of them.
+	Limit func() (slots int, again time.Duration)
+	// Cancels says that jobs are called off while they run: at each wake-up the
+	// running ones are told whether their claim still holds, without waiting
+	// for the renewal of the lease.
+	Cancels bool
 	// Failed settles a job whose handler panicked. Default: it is retried
 	// after 30 s · 2^n, and discarded after five attempts.
 	Failed func(ctx context.Context, job records.Job, err error) records.Settlement
 	// After is called when a settlement stands, or when it turned out that the
 	// claim was lost and nothing was changed. Default: nothing.
 	After func(ctx context.Context, s records.Settlement, lost bool)
+}
+
+// key names a kind and its pool.
+func (k Kind) key() string {
+	if k.Pool == "" {
+		return k.Name
+	}
+	return k.Name + "/" + k.Pool
 }
 
 // Config is what a worker needs. Zero durations mean the defaults.
@@ -84,7 +103,7 @@ func New(c Config) *Worker {
 	c.BeatEvery = cmp.Or(c.BeatEvery, 10*time.Second)
 	w := &Worker{Config: c, pumps: map[string]*pump{}, due: make(chan records.Time, 1), stop: make(chan struct{})}
 	for _, k := range c.Kinds {
-		w.pumps[k.Name] = newPump(w, k)
+		w.pumps[k.key()] = newPump(w, k)
 	}
 	if w.Beat == nil {
 		w.Beat = func(ctx context.Context) error { return c.DB.Beat(ctx, w.Instance()) }
@@ -95,15 +114,21 @@ func New(c Config) *Worker {
 // Instance is this process as the database knows it. Register it with
 // StartInstance before Start.
 func (w *Worker) Instance() records.Instance {
-	return records.Instance{ID: w.InstanceID, SpoolID: w.SpoolID, Kinds: slices.Sorted(maps.Keys(w.pumps))}
+	kinds := map[string]bool{}
+	for key, p := range w.pumps {
+		kinds[key], kinds[p.kind.Name] = true, true
+	}
+	return records.Instance{ID: w.InstanceID, SpoolID: w.SpoolID, Kinds: slices.Sorted(maps.Keys(kinds))}
 }
 
 // Wake says that there are new jobs of a kind. It never blocks, many calls
 // collapse into one look at the queue, and none is lost. A kind that this
 // worker does not run is ignored.
 func (w *Worker) Wake(kind string) {
-	if p := w.pumps[kind]; p != nil {
-		p.wake()
+	for _, p := range w.pumps {
+		if p.kind.Name == kind {
+			p.wake()
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type pump struct {
 	woken    chan struct{}           // holds one
 	finished chan records.Settlement // holds one for each slot, so a handler never waits here
 	withheld bool                    // idle work was not claimed since there is other work
+	again    time.Duration           // when to ask for the limit again; 0: not by ourselves
 	idleAt   time.Time               // when idle work was claimed last
 
 	mu      sync.Mutex
@@ -36,6 +37,7 @@ type runningJob struct {
 	cancel context.CancelCauseFunc
 	since  time.Time
 	shown  bool // people see that it runs, or need not
+	ended  bool // what becomes of it is being written
 }
 
 // showAfter is how long a job runs before people are told. Most have ended by
@@ -85,6 +87,9 @@ func (p *pump) run(ctx context.Context) {
 		select {
 		case <-p.woken:
 			look = true
+			if p.kind.Cancels {
+				p.renew(ctx)
+			}
 		case <-poll.C:
 			look = true
 		case <-again:
@@ -107,6 +112,9 @@ func (p *pump) run(ctx context.Context) {
 		}
 		if p.withheld && again == nil {
 			again = time.After(idleEvery)
+		}
+		if p.again > 0 && again == nil {
+			again = time.After(p.again)
 		}
 		if next, ok := p.nextShow(); ok {
 			show.Reset(next)
@@ -179,13 +187,36 @@ func (p *pump) claimRequest(limit int) records.ClaimRequest {
 	if p.withheld = limit > 0 && p.mustYield(); p.withheld {
 		limit = 0
 	}
-	r := p.request(limit)
+	r := p.request(p.limited(limit))
 	r.Show = p.toShow()
 	return r
 }
 
+// limited is how many of a number of jobs may be claimed now.
+func (p *pump) limited(n int) int {
+	p.again = 0
+	if p.kind.Limit == nil || n == 0 {
+		return n
+	}
+	most, again := p.kind.Limit()
+	p.again = again
+	return max(0, min(n, most-p.atWork()))
+}
+
+// atWork is how many jobs run that have not ended.
+func (p *pump) atWork() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.running {
+		if !r.ended {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *pump) request(limit int) records.ClaimRequest {
-	return records.ClaimRequest{Kind: p.kind.Name, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
+	return records.ClaimRequest{Kind: p.kind.Name, Pool: p.kind.Pool, Limit: limit, InstanceID: p.w.InstanceID, SpoolID: p.w.SpoolID, TTL: p.w.TTL}
 }
 
 func (p *pump) idle() bool {
@@ -248,7 +279,14 @@ func (p *pump) begin(ctx context.Context, j records.Job) (context.Context, func(
 	p.mu.Lock()
 	p.running[j.Fence()] = &runningJob{job: j, cancel: cancel, since: time.Now(), shown: !p.kind.Shows}
 	p.mu.Unlock()
-	return ctx, func() { cancel(nil) }
+	return ctx, func() {
+		cancel(nil)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if r := p.running[j.Fence()]; r != nil {
+			r.ended = true
+		}
+	}
 }
 
 // handle runs the handler; a panic is an error of that job alone.

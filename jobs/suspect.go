@@ -32,10 +32,20 @@ func (w *Worker) runSuspects(ctx context.Context) {
 			w.Log.Error("suspect jobs could not be looked for", "err", err)
 			return
 		}
-		if kind == "" || !w.runAlone(ctx, w.pumps[kind]) {
+		if kind == "" || !w.runAlone(ctx, w.pumpOf(kind)) {
 			return
 		}
 	}
+}
+
+// pumpOf is one that runs a kind, of whatever pool.
+func (w *Worker) pumpOf(kind string) *pump {
+	for _, p := range w.pumps {
+		if p.kind.Name == kind {
+			return p
+		}
+	}
+	return nil // not reached: only our own kinds are asked for
 }
 
 // aloneWait is how long nothing new may begin so that a suspect can run alone.
@@ -75,7 +85,7 @@ func (w *Worker) letGoOn() {
 // runSuspect claims, runs and settles one suspect job of this kind.
 func (p *pump) runSuspect(ctx context.Context) bool {
 	claim := p.request(1)
-	claim.Suspects = true
+	claim.Suspects, claim.Pool = true, "" // of any pool
 	_, jobs, err := p.w.DB.Advance(ctx, nil, claim)
 	if err != nil || len(jobs) == 0 {
 		return false

@@ -122,25 +122,31 @@ func (w *Worker) sayAlive(ctx context.Context) bool {
 
 func (w *Worker) renew(ctx context.Context) {
 	for _, p := range w.pumps {
+		p.renew(ctx)
+	}
+}
+
+// renew moves the end of the leases of what runs, and ends what is no longer
+// ours.
+func (p *pump) renew(ctx context.Context) {
+	p.mu.Lock()
+	fences := make([]records.Fence, 0, len(p.running))
+	for f := range p.running {
+		fences = append(fences, f)
+	}
+	p.mu.Unlock()
+	if len(fences) == 0 {
+		return
+	}
+	lost, err := p.w.DB.Renew(ctx, fences, p.w.TTL)
+	if err != nil && ctx.Err() == nil {
+		p.w.Log.Error("leases could not be renewed", "kind", p.kind.Name, "err", err)
+	}
+	for _, f := range lost {
 		p.mu.Lock()
-		fences := make([]records.Fence, 0, len(p.running))
-		for f := range p.running {
-			fences = append(fences, f)
+		if r := p.running[f]; r != nil {
+			r.cancel(records.ErrLeaseLost)
 		}
 		p.mu.Unlock()
-		if len(fences) == 0 {
-			continue
-		}
-		lost, err := w.DB.Renew(ctx, fences, w.TTL)
-		if err != nil && ctx.Err() == nil {
-			w.Log.Error("leases could not be renewed", "kind", p.kind.Name, "err", err)
-		}
-		for _, f := range lost {
-			p.mu.Lock()
-			if r := p.running[f]; r != nil {
-				r.cancel(records.ErrLeaseLost)
-			}
-			p.mu.Unlock()
-		}
 	}
 }

@@ -181,11 +181,13 @@ CREATE TABLE jobs (
 	attempt      BIGINT NOT NULL DEFAULT 0,  -- failures that count against the source
 	crashes      BIGINT NOT NULL DEFAULT 0,  -- claims that ended with their process
 	spool_id     TEXT NOT NULL DEFAULT '',   -- set: only an instance with this spool can do it
+	pool         TEXT NOT NULL DEFAULT '',   -- within its kind: jobs of one pool share slots, as one provider's do
 	dedupe_key   TEXT UNIQUE,
 	last_error   TEXT NOT NULL DEFAULT '',
 	created_at   TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX jobs_ready ON jobs (kind, lane, turn, deadline, id) WHERE state = 'ready';
+CREATE INDEX jobs_pool ON jobs (kind, pool, lane, turn, deadline, id) WHERE state = 'ready' AND pool <> '';
 CREATE INDEX jobs_waiting ON jobs (run_at) WHERE state = 'waiting';
 CREATE INDEX jobs_running ON jobs (leased_until) WHERE state = 'running';
 CREATE INDEX jobs_held ON jobs (spool_id) WHERE state = 'held';

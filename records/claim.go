@@ -19,8 +19,9 @@ var ErrLeaseLost = errors.New("the claim was lost")
 // turn, deadline and age.
 type ClaimRequest struct {
 	Kind       string
-	Limit      int  // 0: none
-	Suspects   bool // take jobs that ended with their process twice, and no others
+	Pool       string // within the kind; empty: any
+	Limit      int    // 0: none
+	Suspects   bool   // take jobs that ended with their process twice, and no others
 	InstanceID string
 	SpoolID    string        // jobs bound to another spool are left alone
 	TTL        time.Duration // of the lease
@@ -38,6 +39,10 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	if r.Suspects {
 		state = JobSuspect
 	}
+	pool, args := ``, []any{r.Kind, r.SpoolID}
+	if r.Pool != "" {
+		pool, args = ` AND pool = ? AND pool <> ''`, append(args, r.Pool) // the second as the index has it
+	}
 	if t.postgres {
 		// The order of the index is the order of the queue. With statistics from
 		// when the queue was short the planner would rather sort all of it.
@@ -50,13 +55,13 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 	var jobs []Job
 	err := t.all(&jobs, `WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
-			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)
+			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)`+pool+`
 			ORDER BY lane, turn, deadline, id
 			LIMIT ?`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'running', claim = CASE WHEN claim < `+maxClaim+` THEN claim + 1 ELSE 1 END, owner = ?, instance_id = ?, leased_until = ?
 		FROM due WHERE jobs.id = due.id
 		RETURNING jobs.id, `+jobColumns[len("id, "):],
-		r.Kind, r.SpoolID, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))
+		append(args, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))...)
 	slices.SortFunc(jobs, func(a, b Job) int {
 		return cmp.Or(a.Lane-b.Lane, cmp.Compare(a.Turn, b.Turn), a.Deadline.Compare(b.Deadline.Time), cmp.Compare(a.ID, b.ID))
 	})

@@ -62,7 +62,7 @@ func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generatio
 		if err != nil {
 			return err
 		}
-		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID, spoolID: spoolOf(g.Inputs)}); err != nil {
+		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID, spoolID: spoolOf(g.Inputs), pool: g.Provider}); err != nil {
 			return err
 		}
 		images := make([]Image, g.N)
@@ -170,6 +170,7 @@ func (db *DB) CancelGeneration(ctx context.Context, userID, id string) error {
 		if _, err := t.exec(`DELETE FROM jobs WHERE kind = ? AND ref = ? AND user_id = ?`, KindGenerate, id, userID); err != nil {
 			return err
 		}
+		t.ready(KindGenerate) // whoever is at it looks whether it still is its to do
 		var g Generation
 		err := t.get(&g, `SELECT `+generationColumns+` FROM generations WHERE id = ? AND user_id = ?`, id, userID)
 		if err != nil {

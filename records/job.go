@@ -50,6 +50,7 @@ type Job struct {
 	Attempt     int     `db:"attempt"` // failures so far
 	Crashes     int     `db:"crashes"` // claims that ended with their process
 	SpoolID     string  `db:"spool_id"`
+	Pool        string  `db:"pool"` // within its kind; of a generate job: the provider
 	DedupeKey   *string `db:"dedupe_key"`
 	LastError   string  `db:"last_error"`
 	CreatedAt   Time    `db:"created_at"`
@@ -70,7 +71,7 @@ type Fence struct {
 func (j *Job) Fence() Fence { return Fence{j.ID, j.Claim, j.Owner} }
 
 const jobColumns = `id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, claim, owner, instance_id,
-	leased_until, attempt, crashes, spool_id, dedupe_key, last_error, created_at`
+	leased_until, attempt, crashes, spool_id, pool, dedupe_key, last_error, created_at`
 
 // newJob is what an enqueue says of a job.
 type newJob struct {
@@ -80,6 +81,7 @@ type newJob struct {
 	turn                    int64
 	runAt                   Time // zero: now
 	spoolID                 string
+	pool                    string
 	dedupe                  string // empty: kind:ref
 }
 
@@ -101,10 +103,10 @@ func (t *tx) enqueue(jobs ...newJob) (added int, err error) {
 		if j.dedupe == "" {
 			j.dedupe = j.kind + ":" + j.ref
 		}
-		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.dedupe, t.now}
+		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.pool, j.dedupe, t.now}
 		t.ready(j.kind)
 	}
-	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, dedupe_key, created_at)`,
+	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, pool, dedupe_key, created_at)`,
 		rows, ` ON CONFLICT (dedupe_key) DO NOTHING`)
 	if err != nil {
 		return 0, fmt.Errorf("enqueue: %w", err)

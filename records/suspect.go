@@ -40,6 +40,9 @@ type UnknownJob struct {
 func (db *DB) DiscardUnknown(ctx context.Context) ([]UnknownJob, error) {
 	var found []UnknownJob
 	err := db.write(ctx, func(t *tx) error {
+		if err := t.leavePools(); err != nil {
+			return err
+		}
 		return t.all(&found, `UPDATE jobs SET state = 'discarded', last_error = 'no instance runs jobs of the kind ' || kind
 			WHERE state IN ('ready', 'waiting', 'suspect') AND created_at < ?
 				AND EXISTS (SELECT 1 FROM instances WHERE kinds <> '  ')
