@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long chaos bench lint clean
+.PHONY: help run build test test-long compat chaos bench lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ test: ## all checks and tests on real services; ARGS="./storage -run TestPut" ru
 
 test-long: ## the same with the long tests
 	TEST_LONG=1 scripts/test.sh $(ARGS)
+
+compat: ## the contract of the stores on S3 servers of other makers: Ceph RGW, rclone, gofakes3
+	scripts/compat.sh $(ARGS)
 
 chaos: ## the long form of the test that kills everything: 5,000 images, 200 kills, about 10 minutes
 	TEST_LONG=1 scripts/test.sh . -run '^TestChaos$$' -v
