@@ -47,6 +47,7 @@ func TestIdentify(t *testing.T) {
 		{name: "a PNG whose texts together inflate to 1.2 MiB", file: pngWith(bytes.Repeat(pngChunk("iTXt", append([]byte("k\x00\x01\x00\x00\x00"), deflated(make([]byte, 600<<10))...)...), 2)), reason: TooLarge, final: final},
 		{name: "an APNG of 1,001 frames", file: apngFile(1001), reason: TooLarge, final: final},
 
+		{name: "a PNG that is turned is shown upright", file: pngWith(pngChunk("eXIf", exifOf(6)[6:]...)), want: Image{MIME: "image/png", Ext: ".png", Width: 6, Height: 8, Orientation: 6}},
 		{name: "a JPEG", file: jpegFile(16, 8), want: Image{MIME: "image/jpeg", Ext: ".jpg", Width: 16, Height: 8}},
 		{name: "a JPEG that is turned is shown upright", file: jpegWith(0xe1, exifOf(6)), want: Image{MIME: "image/jpeg", Ext: ".jpg", Width: 8, Height: 16, Orientation: 6}},
 		{name: "a JPEG without end marker that has all its blocks", file: jpegFile(130, 70)[:len(jpegFile(130, 70))-2], want: Image{MIME: "image/jpeg", Ext: ".jpg", Width: 130, Height: 70}},

@@ -45,6 +45,9 @@ func walkPNG(f *file) (Image, error) {
 			if !w.data {
 				return Image{}, bad(off, "a PNG without IDAT")
 			}
+			if w.img.Orientation >= 5 {
+				w.img.Width, w.img.Height = w.img.Height, w.img.Width
+			}
 			return w.img, nil
 		}
 	}
@@ -100,6 +103,8 @@ func (w *pngWalk) chunk(kind string, at, size int64) error {
 		return w.frameControl(at, size)
 	case "iCCP":
 		return w.colourProfile(at, size)
+	case "eXIf":
+		return w.exif(at, size)
 	case "zTXt", "iTXt":
 		return w.compressedText(kind, at, size)
 	}
@@ -161,4 +166,17 @@ func (w *pngWalk) frameControl(at, size int64) error {
 		return bad(at, "a frame outside the picture")
 	}
 	return w.frame(int(width), int(height))
+}
+
+// exif reads how the picture is to be turned, which browsers do if it comes before the pixels.
+func (w *pngWalk) exif(at, size int64) error {
+	if w.data || w.img.Orientation != 0 {
+		return nil
+	}
+	b, err := w.bytes(at, int(min(size, 32<<10)))
+	if err != nil {
+		return err
+	}
+	w.img.Orientation = exifOrientation(b)
+	return nil
 }
