@@ -12,8 +12,9 @@ import (
 const quality = 82
 
 // encode writes the thumbnails as JPEG, or all as PNG if the largest lets
-// something shine through. None of the original's metadata is in them.
-func encode(sizes []int, small []*image.RGBA) (Set, error) {
+// something shine through. Of the original's metadata nothing but its colour
+// profile is in them.
+func encode(sizes []int, small []*image.RGBA, icc []byte) (Set, error) {
 	set := Set{Format: "jpg"}
 	if !small[len(small)-1].Opaque() {
 		set.Format = "png"
@@ -29,7 +30,7 @@ func encode(sizes []int, small []*image.RGBA) (Set, error) {
 		if err != nil {
 			return Set{}, fmt.Errorf("encode a thumbnail: %w", err)
 		}
-		set.Thumbs = append(set.Thumbs, Thumb{Size: sizes[n], Data: b.Bytes()})
+		set.Thumbs = append(set.Thumbs, Thumb{Size: sizes[n], Data: withProfile(b.Bytes(), icc, set.Format)})
 	}
 	return set, nil
 }

@@ -87,5 +87,11 @@ func (f *file) draw() (set Set, err error) {
 			small[n] = scale(small[n+1], w, h)
 		}
 	}
-	return encode(wanted, small)
+	set, err = encode(wanted, small, f.profile())
+	if err != nil {
+		return Set{}, err
+	}
+	w, h := Fit(f.Width, f.Height, hashSide)
+	set.Hash = thumbHash(scale(small[0], w, h))
+	return set, nil
 }

@@ -1,9 +1,6 @@
 package thumbs
 
-import (
-	"encoding/binary"
-	"errors"
-)
+import "errors"
 
 // drawMemory is what scaling takes beside the picture itself, in bytes.
 const drawMemory = 80 << 20
@@ -66,28 +63,24 @@ var errNoFrameHeader = errors.New("a JPEG without a frame header")
 // perPixelJPEG finds the frame header, which says how many samples a pixel has
 // and whether the picture comes in passes, between which coefficients of four
 // bytes are kept. Four more are for colours that are converted.
-func (f *file) perPixelJPEG() (int64, error) {
-	for off := int64(2); ; {
-		b, err := f.bytes(off, 10)
+func (f *file) perPixelJPEG() (perPixel int64, err error) {
+	err = f.segments(func(marker byte, off, size int64) (bool, error) {
+		if !isStartOfFrame(marker) {
+			return false, nil
+		}
+		b, err := f.bytes(off, 6)
 		if err != nil {
-			return 0, err
+			return true, err
 		}
-		marker := b[1]
-		switch {
-		case b[0] != 0xff:
-			return 0, errNoFrameHeader
-		case marker == 0xff: // padding
-			off++
-			continue
-		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
-			samples := int64(b[9])
-			if marker == 0xc2 {
-				return 5*samples + 4, nil
-			}
-			return samples + 4, nil
-		case marker == 0xda:
-			return 0, errNoFrameHeader
+		samples := int64(b[5])
+		perPixel = samples + 4
+		if marker == 0xc2 {
+			perPixel = 5*samples + 4
 		}
-		off += 2 + int64(binary.BigEndian.Uint16(b[2:]))
+		return true, nil
+	})
+	if err == nil && perPixel == 0 {
+		err = errNoFrameHeader
 	}
+	return perPixel, err
 }

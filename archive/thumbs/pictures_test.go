@@ -71,9 +71,14 @@ func jpegOf(m image.Image, orientation byte) []byte {
 	if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: 95}); err != nil {
 		panic(err)
 	}
-	exif := append([]byte("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"), orientation, 0, 0, 0, 0, 0, 0)
-	segment := append([]byte{0xff, 0xe1, 0, byte(len(exif) + 2)}, exif...)
+	body := append([]byte("Exif\x00\x00"), exif(orientation)...)
+	segment := append([]byte{0xff, 0xe1, 0, byte(len(body) + 2)}, body...)
 	return append(append([]byte{0xff, 0xd8}, segment...), b.Bytes()[2:]...)
+}
+
+// exif says how a picture is to be turned, and nothing else.
+func exif(orientation byte) []byte {
+	return append([]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"), orientation, 0, 0, 0, 0, 0, 0)
 }
 
 // gifOf is an animation of w by h; each frame is a red square of 4 pixels, one

@@ -47,6 +47,7 @@ func Fit(width, height, size int) (w, h int) {
 type Set struct {
 	Format string // "jpg", or "png" where the picture lets something shine through
 	Thumbs []Thumb
+	Hash   []byte // a thumbhash: some 25 bytes from which pages draw a blur
 }
 
 // Thumb is one thumbnail.

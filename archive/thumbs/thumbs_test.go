@@ -100,8 +100,11 @@ func TestOrientation(t *testing.T) {
 		{red, blue}, {blue, red}, {white, green}, {green, white},
 	} {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
-			for _, side := range []int{60, 500} {
-				_, small := made(t, jpegOf(corners(side, side/2), byte(n+1)))
+			for _, file := range [][]byte{
+				jpegOf(corners(60, 30), byte(n+1)), jpegOf(corners(500, 250), byte(n+1)),
+				pngWith(pngOf(corners(60, 30)), "eXIf", exif(byte(n+1))),
+			} {
+				_, small := made(t, file)
 				for _, m := range small {
 					if tall := m.Bounds().Dy() > m.Bounds().Dx(); tall != (n+1 >= 5) {
 						t.Errorf("it is %v", m.Bounds())
