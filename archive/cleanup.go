@@ -19,9 +19,10 @@ func (t *task) log() *slog.Logger {
 // objectKey is where an image's object lies, without the extension. It depends
 // on nothing but the id, so a repeat overwrites the same object, and an object
 // is found even if no row says that it was stored.
-func objectKey(id string) string {
-	return "images/" + records.IDTime(id).Format("2006/01/02/") + id
-}
+func objectKey(id string) string { return "images/" + dated(id) }
+
+// dated is an id in the folder of the day it was made on.
+func dated(id string) string { return records.IDTime(id).Format("2006/01/02/") + id }
 
 // settled does what may be done only once a settlement stands, or turned out
 // to be too late. The queue waits for it, so it asks nobody who may be slow.
@@ -77,28 +78,18 @@ func (a *Archiver) unspool(id string) {
 	}
 }
 
-// removeObject deletes whatever the store holds of an image.
+// removeObject deletes the object of an image that the store holds.
 func (a *Archiver) removeObject(ctx context.Context, id string) error {
-	found, err := a.Store.List(ctx, objectKey(id)+".", "", 0)
-	for _, o := range found {
-		err = errors.Join(err, a.Store.Delete(ctx, o.Key))
-	}
-	return err
+	return a.removeAll(ctx, objectKey(id)+".")
 }
 
-// delete does one delete job: the object, the thumbnails and the spool file of
-// an image that is gone. An object that a worker was just storing is taken away
-// by tidy.
+// delete does one delete job: all that is left of an image that is gone. An
+// object that a worker was just storing is taken away by tidy. A crash leaves
+// the job, and so nothing that nobody takes away.
 func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settlement {
 	id := *job.Ref
 	a.unspool(id)
-	var err error
-	if job.Data != "" {
-		err = a.Store.Delete(ctx, job.Data)
-	} else { // no row knew of one, but its process may have ended before it told
-		err = a.removeObject(ctx, id)
-	}
-	err = errors.Join(err, a.removeThumbs(ctx, id))
+	err := a.removeKept(ctx, id, job.Data)
 	switch {
 	case err == nil:
 		return records.Settlement{Verdict: records.Complete}
@@ -110,6 +101,19 @@ func (a *Archiver) delete(ctx context.Context, job records.Job) records.Settleme
 		return records.Settlement{Verdict: records.Discard, Error: err.Error()}
 	}
 	return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(deleteAgain), Error: err.Error()}
+}
+
+// removeKept deletes what the store holds of an image, the sidecar first: if
+// the database is lost right then, nothing brings back what its owner deleted.
+func (a *Archiver) removeKept(ctx context.Context, id, key string) error {
+	if err := a.removeSidecar(ctx, id); err != nil {
+		return err
+	}
+	err := a.removeThumbs(ctx, id)
+	if key == "" { // no row knew of an object, but its process may have ended before it told
+		return errors.Join(err, a.removeObject(ctx, id))
+	}
+	return errors.Join(err, a.Store.Delete(ctx, key))
 }
 
 // deleteAgain is the pause after the store did not delete an object.

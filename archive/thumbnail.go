@@ -2,9 +2,11 @@ package archive
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"afterimage/archive/thumbs"
@@ -31,54 +33,80 @@ func thumbJob(i *records.Image) records.NextJob {
 	return records.NextJob{Kind: records.KindThumbnail, Ref: i.ID, UserID: i.UserID, Lane: records.LaneIdle}
 }
 
-// thumbnail does one thumbnail job. Whatever goes wrong, the image stays as
-// it is.
+// thumbnail does one thumbnail job: it draws the thumbnails that are not there
+// and writes the sidecar. Whatever goes wrong, the image stays as it is.
 func (a *Archiver) thumbnail(ctx context.Context, job records.Job) records.Settlement {
 	log := a.Log.With("image", *job.Ref, "job", job.ID)
 	i, err := a.DB.ImageByLink(ctx, *job.Ref)
-	switch {
-	case errors.Is(err, records.ErrNotFound):
+	if errors.Is(err, records.ErrNotFound) {
 		log.Error("a thumbnail job is about an image that does not exist; it was discarded")
 		return records.Settlement{Verdict: records.Discard, Error: "the image does not exist"}
-	case err == nil && (i.Status != records.Archived || i.Thumb != records.ThumbNotYet):
-		return records.Settlement{Verdict: records.Complete}
-	case err == nil:
-		i.Thumb, err = a.makeThumbs(ctx, i)
 	}
-	e, undrawable := errors.AsType[*thumbs.UndrawableError](err)
-	switch {
-	case undrawable:
-		log.Warn("an image has no thumbnail", "mime", i.MIME, "width", i.Width, "height", i.Height, "err", e)
-		i.Thumb = records.ThumbNone
+	if err == nil && i.Status != records.Archived {
+		return records.Settlement{Verdict: records.Complete} // there will be another job
+	}
+	draws := err == nil && i.Thumb == records.ThumbNotYet
+	if draws && job.Crashes > 0 { // it may be its pixels that end the process
+		err = a.writeSidecar(ctx, i)
+	}
+	if draws && err == nil {
+		err = a.draw(ctx, log, i)
+	}
+	missing := errors.Is(err, storage.ErrNotFound)
+	if err == nil || missing { // what was asked for stays on record even so
+		err = errors.Join(err, a.writeSidecar(ctx, i))
+	}
+	switch e, ok := errors.AsType[*storage.Error](err); {
 	case ctx.Err() != nil:
 		return records.Settlement{Verdict: records.Release}
-	case errors.Is(err, storage.ErrNotFound):
+	case missing:
 		log.Error("the object of an image is missing; it has no thumbnail", "key", i.ObjectKey)
 		return jobs.Backoff(a.DB.Now(), job, err)
+	case ok && e.Final:
+		log.Error("the store never takes the sidecar of an image; its history cannot be rebuilt", "err", e)
 	case err != nil:
-		log.Warn("a thumbnail could not be made yet", "err", err)
+		log.Warn("a thumbnail or a sidecar could not be made yet", "err", err)
 		return records.Settlement{Verdict: records.Defer, RunAt: a.DB.Now().Add(thumbAgain), Error: err.Error()}
 	}
-	return records.Settlement{Verdict: records.Complete, Images: []records.ImageChange{{Image: i, ThumbOnly: true}}}
+	s := records.Settlement{Verdict: records.Complete}
+	if draws {
+		s.Images = []records.ImageChange{{Image: i, ThumbOnly: true}}
+	}
+	return s
 }
 
-// makeThumbs draws and stores an image's thumbnails and returns their format.
-func (a *Archiver) makeThumbs(ctx context.Context, i *records.Image) (format string, err error) {
+// draw draws and stores an image's thumbnails, or finds that there cannot be
+// any, and notes in the image what there is.
+func (a *Archiver) draw(ctx context.Context, log *slog.Logger, i *records.Image) error {
+	set, err := a.makeThumbs(ctx, i)
+	if e, ok := errors.AsType[*thumbs.UndrawableError](err); ok {
+		log.Warn("an image has no thumbnail", "mime", i.MIME, "width", i.Width, "height", i.Height, "err", e)
+		i.Thumb = records.ThumbNone
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	i.Thumb, i.Placeholder = set.Format, base64.StdEncoding.EncodeToString(set.Hash)
+	return nil
+}
+
+// makeThumbs draws and stores an image's thumbnails.
+func (a *Archiver) makeThumbs(ctx context.Context, i *records.Image) (set thumbs.Set, err error) {
 	b, what, err := a.stored(ctx, i)
 	if err != nil {
-		return "", err
+		return set, err
 	}
 	defer b.Close()
-	set, err := a.thumbs.Make(ctx, b, b.Size(), what)
-	if err != nil {
-		return "", err
+	if set, err = a.thumbs.Make(ctx, b, b.Size(), what); err != nil {
+		return set, err
 	}
 	for _, t := range set.Thumbs {
 		if err := a.putThumb(ctx, i.ID, set.Format, t); err != nil {
-			return "", err
+			return set, err
 		}
 	}
-	return set.Format, nil
+	return set, nil
 }
 
 // stored gets an image's bytes out of the store and finds out once more what
@@ -111,8 +139,8 @@ func (a *Archiver) stored(ctx context.Context, i *records.Image) (bytes, fetch.I
 	return b, what, nil
 }
 
-// thumbSettled takes away the thumbnails of an image that was deleted while
-// they were made.
+// thumbSettled takes away the thumbnails and the sidecar of an image that was
+// deleted while they were made.
 func (a *Archiver) thumbSettled(ctx context.Context, s records.Settlement, lost bool) {
 	if !lost || s.Job.Ref == nil {
 		return
@@ -124,8 +152,8 @@ func (a *Archiver) thumbSettled(ctx context.Context, s records.Settlement, lost 
 		if _, err := a.DB.ImageByLink(ctx, id); !errors.Is(err, records.ErrNotFound) {
 			return // whoever has the job now writes the same objects
 		}
-		if err := a.removeThumbs(ctx, id); err != nil {
-			a.Log.Error("the thumbnails of a deleted image could not be deleted", "image", id, "err", err)
+		if err := errors.Join(a.removeSidecar(ctx, id), a.removeThumbs(ctx, id)); err != nil {
+			a.Log.Error("the thumbnails or the sidecar of a deleted image could not be deleted", "image", id, "err", err)
 		}
 	})
 }

@@ -14,9 +14,7 @@ import (
 
 // thumbPrefix is where an image's thumbnails lie. As with the object, it
 // depends on nothing but the id.
-func thumbPrefix(id string) string {
-	return "thumbs/" + records.IDTime(id).Format("2006/01/02/") + id + "-"
-}
+func thumbPrefix(id string) string { return "thumbs/" + dated(id) + "-" }
 
 func thumbKey(id, format string, size int) string {
 	return fmt.Sprintf("%s%d.%s", thumbPrefix(id), size, format)
@@ -47,9 +45,5 @@ func (a *Archiver) putThumb(ctx context.Context, id, format string, t thumbs.Thu
 
 // removeThumbs deletes whatever the store holds of an image's thumbnails.
 func (a *Archiver) removeThumbs(ctx context.Context, id string) error {
-	found, err := a.Store.List(ctx, thumbPrefix(id), "", 0)
-	for _, o := range found {
-		err = errors.Join(err, a.Store.Delete(ctx, o.Key))
-	}
-	return err
+	return a.removeAll(ctx, thumbPrefix(id))
 }

@@ -39,7 +39,7 @@ func (w *world) thumbFiles(id string) string {
 	w.t.Helper()
 	var ends []string
 	for _, name := range w.files("objects") {
-		if end, ok := strings.CutPrefix(name, id+"-"); ok {
+		if end, ok := strings.CutPrefix(name, id+"-"); ok && !strings.HasSuffix(end, ".json") {
 			ends = append(ends, end)
 		}
 	}

@@ -104,6 +104,8 @@ CREATE TABLE images (
 	height            BIGINT NOT NULL DEFAULT 0,
 	sha256            TEXT NOT NULL DEFAULT '',
 	thumb             TEXT NOT NULL DEFAULT '', -- jpg or png: there are thumbnails; none: there cannot be; empty: not yet
+	placeholder       TEXT NOT NULL DEFAULT '', -- base64 of a thumbhash, drawn until the picture is there
+	sidecar           TEXT NOT NULL DEFAULT '', -- the part of its sidecar's key that nobody can guess
 	attempt           BIGINT NOT NULL DEFAULT 0, -- the number of the attempt that runs or ran last
 	next_attempt_at   TIMESTAMPTZ,
 	reason            TEXT NOT NULL DEFAULT '',

@@ -82,6 +82,9 @@ func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 		}
 		_, err = t.exec(`UPDATE images SET favorite = ?, trashed_at = ?, updated_at = ?, seq = ? WHERE id = ? AND user_id = ?`,
 			i.Favorite, i.TrashedAt, t.now, seq, id, userID)
+		if err == nil {
+			err = t.rewriteSidecar(i, seq)
+		}
 		if err != nil || kind == "" {
 			return err
 		}

@@ -93,7 +93,8 @@ func (t *tx) writeImages(changes []ImageChange) error {
 			source_expires_at = c.source_expires_at, spool_id = c.spool_id, object_key = c.object_key,
 			object_etag = c.object_etag, mime = c.mime, bytes = c.bytes, width = c.width, height = c.height,
 			sha256 = c.sha256, params = c.params, attempt = c.attempt, next_attempt_at = c.next_attempt_at,
-			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at
+			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at,
+			thumb = CASE WHEN c.status = 'archived' THEN '' ELSE images.thumb END -- one that was archived before may look different now
 		FROM c
 		WHERE images.id = c.id AND images.user_id = c.user_id AND images.status <> 'archived'
 		RETURNING images.id`, args...)

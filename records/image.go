@@ -31,9 +31,11 @@ type Image struct {
 	Bytes           int64   `db:"bytes"`
 	Width           int     `db:"width"` // as asked for until the bytes are there
 	Height          int     `db:"height"`
-	SHA256          string  `db:"sha256"`  // lower-case hex
-	Thumb           string  `db:"thumb"`   // one of the Thumb constants
-	Attempt         int     `db:"attempt"` // the number of the attempt that runs or ran last
+	SHA256          string  `db:"sha256"`      // lower-case hex
+	Thumb           string  `db:"thumb"`       // one of the Thumb constants
+	Placeholder     string  `db:"placeholder"` // base64 of a thumbhash
+	Sidecar         string  `db:"sidecar"`     // the part of its sidecar's key that nobody can guess
+	Attempt         int     `db:"attempt"`     // the number of the attempt that runs or ran last
 	NextAttemptAt   Time    `db:"next_attempt_at"`
 	Reason          string  `db:"reason"`
 	ProviderMessage string  `db:"provider_message"`
@@ -87,7 +89,7 @@ func (p Params) text() string {
 
 const imageColumns = `id, user_id, generation_id, import_id, position, seq, status, prompt, negative_prompt,
 	provider, model, params, source_url, source_expires_at, spool_id, object_key, object_etag, mime, bytes,
-	width, height, sha256, thumb, attempt, next_attempt_at, reason, provider_message, favorite, trashed_at,
+	width, height, sha256, thumb, placeholder, sidecar, attempt, next_attempt_at, reason, provider_message, favorite, trashed_at,
 	created_at, updated_at, archived_at`
 
 // Image returns one image of a person.

@@ -15,10 +15,10 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	rows, events := make([][]any, len(images)), make([]Event, len(images))
 	for n := range images {
 		i := &images[n]
-		i.ID, i.Seq, i.CreatedAt, i.UpdatedAt = NewID(), seq+int64(n), t.now, t.now
+		i.ID, i.Sidecar, i.Seq, i.CreatedAt, i.UpdatedAt = NewID(), newSidecar(), seq+int64(n), t.now, t.now
 		rows[n] = []any{i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
 			i.NegativePrompt, i.Provider, i.Model, i.Params.text(), i.SourceURL, i.SourceExpiresAt, i.SpoolID, i.MIME, i.Bytes,
-			i.Width, i.Height, i.SHA256, i.Reason, i.CreatedAt, i.UpdatedAt}
+			i.Width, i.Height, i.SHA256, i.Sidecar, i.Reason, i.CreatedAt, i.UpdatedAt}
 		events[n] = Event{ImageID: i.ID, Kind: EventAccepted}
 		if i.ImportID != nil {
 			events[n].Kind = EventImported
@@ -26,7 +26,7 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	}
 	_, err = t.insert(`images (id, user_id, generation_id, import_id, position, seq, status, prompt,
 		negative_prompt, provider, model, params, source_url, source_expires_at, spool_id, mime, bytes,
-		width, height, sha256, reason, created_at, updated_at)`, rows, ``)
+		width, height, sha256, sidecar, reason, created_at, updated_at)`, rows, ``)
 	if err != nil {
 		return fmt.Errorf("insert images: %w", err)
 	}

@@ -11,7 +11,7 @@ const (
 	KindArchive  = "archive"  // ref: an image
 	KindDelete   = "delete"   // ref: an image that is gone; data: the key of its object
 
-	KindThumbnail = "thumbnail" // ref: an image
+	KindThumbnail = "thumbnail" // ref: an archived image: its thumbnails, and its sidecar
 )
 
 // The lanes, in the order in which they are served.

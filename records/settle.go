@@ -39,8 +39,8 @@ type Settlement struct {
 type ImageChange struct {
 	Image *Image
 	Event *Event // nil: nothing worth telling
-	// ThumbOnly: nothing but Thumb is written, which comes when everything
-	// else has been.
+	// ThumbOnly: nothing but Thumb and Placeholder is written, which come when
+	// everything else has been.
 	ThumbOnly bool
 }
 

@@ -47,12 +47,12 @@ func (t *tx) writeThumbs(changes []ImageChange) error {
 	var args []any
 	for _, c := range changes {
 		c.Image.UpdatedAt = t.now
-		args = append(args, c.Image.ID, c.Image.UserID, c.Image.Thumb, c.Image.Seq, c.Image.UpdatedAt)
+		args = append(args, c.Image.ID, c.Image.UserID, c.Image.Thumb, c.Image.Placeholder, c.Image.Seq, c.Image.UpdatedAt)
 	}
 	// The empty SELECT gives the parameters their types.
-	_, err := t.exec(`UPDATE images SET thumb = c.thumb, seq = c.seq, updated_at = c.updated_at
-		FROM (SELECT id, user_id, thumb, seq, updated_at FROM images WHERE FALSE`+
-		strings.Repeat(` UNION ALL SELECT ?, ?, ?, ?, ?`, len(changes))+`) AS c
+	_, err := t.exec(`UPDATE images SET thumb = c.thumb, placeholder = c.placeholder, seq = c.seq, updated_at = c.updated_at
+		FROM (SELECT id, user_id, thumb, placeholder, seq, updated_at FROM images WHERE FALSE`+
+		strings.Repeat(` UNION ALL SELECT ?, ?, ?, ?, ?, ?`, len(changes))+`) AS c
 		WHERE images.id = c.id AND images.user_id = c.user_id`, args...)
 	if err != nil {
 		return fmt.Errorf("write thumbnails: %w", err)
