@@ -201,7 +201,7 @@ func (c *chaos) checkObjects(store *gateway) {
 	for _, key := range store.objects() {
 		id := key[strings.LastIndex(key, "/")+1:]
 		id, _, _ = strings.Cut(id, "-")
-		if thumb := strings.HasPrefix(key, "thumbs/"); thumb && !ids[id] || !thumb && !keys[key] {
+		if beside := !strings.HasPrefix(key, "images/"); beside && !ids[id] || !beside && !keys[key] {
 			t.Errorf("object %s has no row", key)
 		}
 	}
