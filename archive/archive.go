@@ -29,6 +29,7 @@ type Config struct {
 	// Origins are the exact origins of each provider, from which its own
 	// images may be fetched, never imported ones.
 	Origins     map[string][]string
+	Resolve     Resolve         // for dead links; default nil: nobody can be asked
 	Slots       int             // default 2
 	MaxAttempts int             // default 3
 	Delays      []time.Duration // before each retry, the last repeats; default 30 s, 2 min, 10 min
@@ -89,7 +90,7 @@ type task struct {
 	job     records.Job
 	image   *records.Image
 	started records.Time
-	event   string // what the settlement tells beside its outcome
+	secured bool // the bytes were put into the spool by this attempt
 }
 
 // run does one archive job.
@@ -98,8 +99,8 @@ func (a *Archiver) run(ctx context.Context, job records.Job) records.Settlement 
 	switch {
 	case t == nil:
 		return s
-	case t.elsewhere():
-		return t.handOver()
+	case t.elsewhere() && t.image.SourceURL == "":
+		return t.handOver() // such a job is bound to that spool, unless a row was written by hand
 	case t.mustWait():
 		return t.hold(nil)
 	}
@@ -116,7 +117,7 @@ func (a *Archiver) run(ctx context.Context, job records.Job) records.Settlement 
 	}
 	// If our disk did not take them either, even a paused store is asked: these
 	// bytes may not come again.
-	info, err := a.Store.Put(ctx, t.object(b), b.Reader())
+	info, err := t.put(ctx, b)
 	if err != nil {
 		return t.notStored(ctx, b, err)
 	}
@@ -150,13 +151,6 @@ func (a *Archiver) begin(ctx context.Context, job records.Job) (*task, records.S
 	return &task{Archiver: a, job: job, image: image, started: a.DB.Now()}, records.Settlement{}
 }
 
-// elsewhere reports that the bytes are only in another instance's spool. Jobs
-// are bound to it, but a row written by hand may not be.
-func (t *task) elsewhere() bool {
-	i := t.image
-	return i.SpoolID != "" && i.SpoolID != t.Spool.ID() && i.SourceURL == ""
-}
-
 // mustWait reports that the bytes are secured and the store is paused.
 func (t *task) mustWait() bool {
 	_, _, paused := t.gate.state()
@@ -177,21 +171,6 @@ func (t *task) check(b bytes) error {
 
 func (t *task) object(b bytes) storage.Object {
 	return storage.Object{Key: t.image.ObjectKey, ContentType: t.image.MIME, Size: b.Size(), SHA256: b.SHA256()}
-}
-
-// secure puts the bytes into the spool, so that the source may die. It reports
-// whether they are there.
-func (t *task) secure(b bytes) bool {
-	i := t.image
-	if b == nil || i.SpoolID == t.Spool.ID() {
-		return i.SpoolID == t.Spool.ID()
-	}
-	if err := b.Secure(); err != nil {
-		t.log().Error("an image could not be secured in the spool", "err", err)
-		return false
-	}
-	i.SpoolID, t.event = t.Spool.ID(), records.EventPaused
-	return true
 }
 
 // distrust drops bytes that have gone bad in the spool, if the source can give

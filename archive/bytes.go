@@ -17,7 +17,7 @@ type bytes interface {
 	SHA256() [32]byte
 	Reader() io.ReadSeeker
 	// Secure puts them into the spool, so that they survive a crash and need
-	// no source any more. The bytes stay readable.
+	// no source any more. The bytes stay readable, also while it runs.
 	Secure() error
 	Close()
 }
@@ -113,12 +113,12 @@ func (s *scratch) SHA256() [32]byte { return s.sum }
 func (s *scratch) Reader() io.ReadSeeker { return io.NewSectionReader(s, 0, s.Size()) }
 
 func (s *scratch) Secure() error {
-	if s.draft == nil {
-		if err := s.spill(); err != nil {
-			return err
-		}
+	if s.draft != nil {
+		return s.draft.Commit()
 	}
-	return s.draft.Commit()
+	// A copy: the store may be reading these at this moment.
+	_, err := s.spool.Write(s.id, s.Reader())
+	return err
 }
 
 func (s *scratch) Close() {

@@ -232,10 +232,11 @@ func TestStop(t *testing.T) {
 		source   func(int, *http.Request) (*http.Response, error)
 		store    func(context.Context, string, string) error
 		finished bool
+		secured  bool // meanwhile
 	}{
-		{"a fetch that hangs is given back", hangs, nil, false},
-		{"a put that hangs is given back", nil, takes(time.Hour), false},
-		{"a put that ends within the grace time is finished", nil, takes(5 * time.Second), true},
+		{"a fetch that hangs is given back", hangs, nil, false, false},
+		{"a put that hangs is given back", nil, takes(time.Hour), false, true},
+		{"a put that ends within the grace time is finished", nil, takes(5 * time.Second), true, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -256,7 +257,9 @@ func TestStop(t *testing.T) {
 						t.Errorf("job has %d attempts and %d crashes, image %d attempts; want none", job.Attempt, job.Crashes, i.Attempt)
 					}
 					w.wantEmpty("objects")
-					w.wantEmpty("spool")
+					if i.Secured() != test.secured || i.Secured() != (len(w.files("spool")) == 1) {
+						t.Errorf("secured is %v with %v in the spool", i.Secured(), w.files("spool"))
+					}
 					w.source.answers(nil)
 					w.store.fails(nil)
 					w.start(options{})

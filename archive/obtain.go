@@ -27,13 +27,14 @@ func (t *task) obtain(ctx context.Context) (bytes, error) {
 			return b, nil
 		}
 	}
-	if i.SourceURL == "" {
-		return nil, &fetch.Error{Reason: fetch.Missing, Final: true, Detail: "there is neither a source nor a file in the spool"}
-	}
 	return t.fromSource(ctx)
 }
 
-func (t *task) fromSource(ctx context.Context) (bytes, error) {
+// download asks the source once.
+func (t *task) download(ctx context.Context) (bytes, error) {
+	if t.image.SourceURL == "" {
+		return nil, &fetch.Error{Reason: fetch.Missing, Final: true, Detail: "there is neither a source nor a file in the spool"}
+	}
 	return t.collect(func(b *scratch) error {
 		got, err := t.Fetch.Get(ctx, t.source(), b)
 		b.sum = got.SHA256

@@ -107,10 +107,11 @@ func (t *task) waiting(v records.Verdict, reason string, cause *storage.Error) r
 	if cause != nil {
 		detail = cause.Error()
 	}
-	if t.job.LastError == "" { // the first time: people are told once
-		t.event = records.EventPaused
+	event := ""
+	if t.job.LastError == "" || t.secured { // people are told once
+		event = records.EventPaused
 	}
-	s := t.settle(v, t.event, detail)
+	s := t.settle(v, event, detail)
 	s.SpoolID, s.Error = i.SpoolID, detail
 	return s
 }
@@ -120,7 +121,7 @@ func (t *task) waiting(v records.Verdict, reason string, cause *storage.Error) r
 func (t *task) release() records.Settlement {
 	i := t.image
 	i.Status, i.Attempt, i.ObjectKey = records.Generated, t.job.Attempt, ""
-	s := t.settle(records.Release, t.event, "")
+	s := t.settle(records.Release, "", "")
 	s.SpoolID = i.SpoolID
 	return s
 }
@@ -135,9 +136,13 @@ func (t *task) handOver() records.Settlement {
 // scheduled, or there is none left.
 func (t *task) counted(reason string, err error, final bool, retryAfter time.Duration) records.Settlement {
 	i := t.image
+	last := final || t.job.Attempt+1 >= t.MaxAttempts
+	if last && t.elsewhere() {
+		return t.handOver()
+	}
 	i.Reason, i.Attempt, i.ObjectKey = reason, t.job.Attempt+1, ""
 	log := t.log().With("reason", reason, "cause", cause(err), "took", time.Since(t.started.Time))
-	if final || i.Attempt >= t.MaxAttempts {
+	if last {
 		i.Status, i.NextAttemptAt = records.ArchiveFailed, records.Time{}
 		log.Warn("image could not be archived")
 		return t.settle(records.Complete, records.EventArchiveFailed, err.Error())

@@ -3,13 +3,22 @@ package fetch
 import (
 	"bytes"
 	"errors"
+	"image"
+	_ "image/gif"
+	_ "image/jpeg"
+	_ "image/png"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	_ "golang.org/x/image/bmp"
+	_ "golang.org/x/image/webp"
 )
 
-// FuzzIdentify: no input makes a walker panic, hang or promise more than the limits.
+// FuzzIdentify: no input makes a walker panic, hang or promise more than the limits, and what it says
+// of the size is what a decoder says.
 func FuzzIdentify(f *testing.F) {
 	for _, b := range [][]byte{
 		pngFile(8, 6), apngFile(3), pngWith(pngChunk("zTXt", append([]byte("k\x00\x00"), deflated(make([]byte, 99))...)...)),
@@ -39,6 +48,51 @@ func FuzzIdentify(f *testing.F) {
 			t.Fatalf("amount of %+v", img)
 		case !strings.HasPrefix(img.MIME, "image/") || img.Ext == "" || img.Orientation < 1 || img.Orientation > 8:
 			t.Fatalf("kind of %+v", img)
+		}
+		c, _, err := image.DecodeConfig(bytes.NewReader(b))
+		if img.Orientation >= 5 {
+			c.Width, c.Height = c.Height, c.Width
+		}
+		if err == nil && (c.Width != img.Width || c.Height != img.Height) {
+			t.Fatalf("a decoder says %d x %d of %+v", c.Width, c.Height, img)
+		}
+	})
+}
+
+// FuzzSniff: the start of an answer is an image's, or it is refused in words that can be shown and
+// that do not hold the secret which the answer repeats.
+func FuzzSniff(f *testing.F) {
+	for _, b := range notImages {
+		f.Add(b, uint(20), false)
+	}
+	f.Add(pngFile(8, 6), uint(9), true)
+	f.Add([]byte("BM\x00\x00"), uint(4), true)
+	f.Add([]byte("<Error>see https://h/x?sig= for more</Error>"), uint(28), true)
+	f.Add(bytes.Repeat([]byte("words "), 200), uint(1010), false)
+	const secret, escaped = "S3CR3T/SIGN+4TURE=", "S3CR3T%2FSIGN%2B4TURE%3D"
+	f.Fuzz(func(t *testing.T, b []byte, at uint, plain bool) {
+		repeated := escaped
+		if plain {
+			repeated = secret
+		}
+		at = min(at, uint(len(b)))
+		b = slices.Concat(b[:at], []byte(repeated), b[at:])
+		err := judgeStart(b, secretsOf("sig="+escaped))
+		if err == nil {
+			if sniff(b).walk == nil {
+				t.Fatalf("%q passed, and nobody can walk it", b)
+			}
+			return
+		}
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Reason != NotImage && e.Reason != Corrupt {
+			t.Fatalf("got %v", err)
+		}
+		if strings.Contains(e.Detail, "S3CR3T") {
+			t.Fatalf("the secret is in %q", e.Detail)
+		}
+		if !isText([]byte(e.Detail)) || len(e.Detail) > 300 {
+			t.Fatalf("cannot be shown: %q", e.Detail)
 		}
 	})
 }
