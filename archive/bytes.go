@@ -110,7 +110,13 @@ func (s *scratch) Size() int64 {
 
 func (s *scratch) SHA256() [32]byte { return s.sum }
 
-func (s *scratch) Reader() io.ReadSeeker { return io.NewSectionReader(s, 0, s.Size()) }
+// Reader gives a file as one, which a store on the same disk need not copy.
+func (s *scratch) Reader() io.ReadSeeker {
+	if s.draft != nil {
+		return s.draft.Reader()
+	}
+	return io.NewSectionReader(s, 0, s.Size())
+}
 
 func (s *scratch) Secure() error {
 	if s.draft != nil {
@@ -131,8 +137,9 @@ func (s *scratch) Close() {
 // spooled are bytes that are in the spool already.
 type spooled struct {
 	*os.File
-	size int64
-	sum  [32]byte
+	spool *storage.Spool
+	size  int64
+	sum   [32]byte
 }
 
 // fromSpool opens the bytes that wait in the spool. If the record does not
@@ -142,7 +149,7 @@ func (t *task) fromSpool() (bytes, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &spooled{File: f}
+	b := &spooled{File: f, spool: t.Spool}
 	if err := t.measure(b); err != nil {
 		f.Close()
 		return nil, err
@@ -171,6 +178,6 @@ func (t *task) measure(b *spooled) error {
 
 func (s *spooled) Size() int64           { return s.size }
 func (s *spooled) SHA256() [32]byte      { return s.sum }
-func (s *spooled) Reader() io.ReadSeeker { return io.NewSectionReader(s.File, 0, s.size) }
+func (s *spooled) Reader() io.ReadSeeker { return s.spool.Body(s.File, s.size) }
 func (s *spooled) Secure() error         { return nil }
 func (s *spooled) Close()                { s.File.Close() }

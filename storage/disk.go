@@ -37,20 +37,27 @@ func (d *Disk) String() string { return "disk " + d.dir }
 func (d *Disk) Check(ctx context.Context) error { return check(ctx, d) }
 
 // Put is Store's. The hash is taken while the bytes pass through on their way
-// to the disk, which takes longer than hashing them.
+// to the disk, which takes longer than hashing them. A file of the spool is not
+// copied where it can have a second name.
 func (d *Disk) Put(ctx context.Context, o Object, body io.ReadSeeker) (Info, error) {
 	const op = "put object"
 	if err := checkObject(op, o, body); err != nil {
 		return Info{}, err
 	}
-	t, err := d.newTemp(op, o.Key, o.Size)
-	if err != nil {
-		return Info{}, err
+	sum := sha256.New()
+	from, to := io.Reader(body), io.Writer(sum)
+	t := d.adopt(op, o, body)
+	if t != nil {
+		from = t.f // what has the new name is what is hashed
+	} else {
+		var err error
+		if t, err = d.newTemp(op, o.Key, o.Size); err != nil {
+			return Info{}, err
+		}
+		to = io.MultiWriter(t, sum)
 	}
 	defer t.close()
-
-	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(t, sum), reader{ctx, body}); err != nil {
+	if _, err := io.Copy(to, reader{ctx, from}); err != nil {
 		return Info{}, fmt.Errorf("%s %s: copy: %w", op, o.Key, err)
 	}
 	if [32]byte(sum.Sum(nil)) != o.SHA256 {

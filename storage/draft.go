@@ -1,6 +1,10 @@
 package storage
 
-import "io"
+import (
+	"cmp"
+	"io"
+	"path/filepath"
+)
 
 // Draft is a file in the spool's folder that is not in the spool yet. Bytes on
 // their way to the store pass through it without waiting for the disk; only if
@@ -38,7 +42,9 @@ func (d *Draft) Size() int64 { return d.size }
 
 // Reader reads what was written, from the start, at its own position; it is
 // valid until Close.
-func (d *Draft) Reader() *io.SectionReader { return io.NewSectionReader(d.temp.f, 0, d.size) }
+func (d *Draft) Reader() *File {
+	return &File{io.NewSectionReader(d.temp.f, 0, d.size), filepath.Join(d.temp.root.Name(), cmp.Or(d.temp.name, d.id))}
+}
 
 // Commit secures the bytes under the draft's id, replacing older ones: when it
 // returns, a power cut does not lose them. Reader stays valid.

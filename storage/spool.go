@@ -111,6 +111,12 @@ func (s *Spool) Open(id string) (*os.File, error) {
 	return f, nil
 }
 
+// Body makes a body for Put of size bytes from a file that Open gave. Close the
+// file after that.
+func (s *Spool) Body(f *os.File, size int64) *File {
+	return &File{io.NewSectionReader(f, 0, size), f.Name()}
+}
+
 // Stat reads the file of id through to learn what Write answered: for the rare
 // case that a crash came between Write and the note of its answer. ErrNotFound.
 func (s *Spool) Stat(id string) (Spooled, error) {

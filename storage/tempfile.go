@@ -3,6 +3,7 @@ package storage
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -19,6 +20,9 @@ const (
 	// diskReserve is kept free, in bytes: the database may live on the same disk,
 	// and a database that cannot write is worse than an image that waits.
 	diskReserve = 64 << 20
+
+	// spaceStep is after how many written bytes the free space is looked at again.
+	spaceStep = 8 << 20
 )
 
 // folder is a directory of ours that is written by way of temporary files.
@@ -62,29 +66,49 @@ func removeOldTemps(root *os.Root) error {
 	return nil
 }
 
+// room is an error when size more bytes would leave too little free.
+func (d folder) room(size int64) error {
+	free, err := freeSpace(d.root.Name())
+	if err != nil || free-size >= d.reserve {
+		return nil
+	}
+	return fmt.Errorf("%w: %d MiB are free, and %d MiB are kept for the database", errFull, free>>20, d.reserve>>20)
+}
+
 // tempFile becomes a file of its final name when it is whole, or nothing.
 type tempFile struct {
+	folder
 	f       *os.File
-	root    *os.Root
 	name    string // below root; empty once published
+	linked  bool   // it has another name elsewhere
 	op, key string // for errors
+	since   int64  // bytes written since the free space was looked at
 }
 
 // newTemp fails when size more bytes would leave too little free.
 func (d folder) newTemp(op, key string, size int64) (*tempFile, error) {
-	if free, err := freeSpace(d.root.Name()); err == nil && free-size < d.reserve {
-		return nil, diskError(op, key, errFull)
+	if err := d.room(size); err != nil {
+		return nil, diskError(op, key, err)
 	}
-	name := path.Join(tempDir, rand.Text())
+	name := tempName()
 	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, diskError(op, key, err)
 	}
-	return &tempFile{f: f, root: d.root, name: name, op: op, key: key}, nil
+	return &tempFile{folder: d, f: f, name: name, op: op, key: key}, nil
 }
 
-// Write sorts the disk's errors here, so that after a copy they can be told from the source's.
+func tempName() string { return path.Join(tempDir, rand.Text()) }
+
+// Write sorts the disk's errors here, so that after a copy they can be told from
+// the source's. Nobody may have known how much would come.
 func (t *tempFile) Write(p []byte) (int, error) {
+	if t.since += int64(len(p)); t.since >= spaceStep {
+		t.since = 0
+		if err := t.room(int64(len(p))); err != nil {
+			return 0, diskError(t.op, t.key, err)
+		}
+	}
 	n, err := t.f.Write(p)
 	if err != nil {
 		return n, diskError(t.op, t.key, err)
@@ -99,6 +123,9 @@ func (t *tempFile) publish(name string) error {
 	}
 	if err := t.root.Rename(t.name, name); err != nil {
 		return diskError(t.op, t.key, err)
+	}
+	if t.linked { // renaming a file onto another name of its own does nothing
+		_ = t.root.Remove(t.name)
 	}
 	t.name = ""
 	if err := syncDir(t.root, path.Dir(name)); err != nil {
