@@ -12,9 +12,7 @@ import (
 // number once for each. What is archived stays so: a second job about the same
 // image, written by hand, must not undo it.
 func (t *tx) changeImages(changes []ImageChange) error {
-	slices.SortFunc(changes, func(a, b ImageChange) int {
-		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
-	})
+	sortChanges(changes)
 	if err := t.number(changes); err != nil {
 		return err
 	}
@@ -30,6 +28,13 @@ func (t *tx) changeImages(changes []ImageChange) error {
 		}
 	}
 	return nil
+}
+
+// sortChanges puts changes into the order in which rows are locked.
+func sortChanges(changes []ImageChange) {
+	slices.SortFunc(changes, func(a, b ImageChange) int {
+		return cmp.Or(cmp.Compare(a.Image.UserID, b.Image.UserID), cmp.Compare(a.Image.ID, b.Image.ID))
+	})
 }
 
 // number gives each change its owner's next change number.

@@ -62,10 +62,15 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 		FROM due WHERE jobs.id = due.id
 		RETURNING jobs.id, `+jobColumns[len("id, "):],
 		append(args, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))...)
+	sortClaimed(jobs)
+	return jobs, err
+}
+
+// sortClaimed puts claimed jobs into the order of the queue.
+func sortClaimed(jobs []Job) {
 	slices.SortFunc(jobs, func(a, b Job) int {
 		return cmp.Or(a.Lane-b.Lane, cmp.Compare(a.Turn, b.Turn), a.Deadline.Compare(b.Deadline.Time), cmp.Compare(a.ID, b.ID))
 	})
-	return jobs, err
 }
 
 // present hands over with the claimed jobs what they are about, and adds to

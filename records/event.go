@@ -42,14 +42,20 @@ const maxDetail = 2000
 func (t *tx) addEvents(events ...Event) error {
 	rows := make([][]any, len(events))
 	for n, e := range events {
-		detail := e.Detail[:min(len(e.Detail), maxDetail)]
-		rows[n] = []any{t.orderedID(), e.ImageID, e.Kind, e.Attempt, e.Reason, validText(detail), e.StartedAt, t.now}
+		rows[n] = t.eventValues(e)
 	}
-	_, err := t.insert(`image_events (id, image_id, kind, attempt, reason, detail, started_at, at)`, rows, ``)
+	_, err := t.insert(`image_events (`+eventColumns+`)`, rows, ``)
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
 	return nil
+}
+
+const eventColumns = `id, image_id, kind, attempt, reason, detail, started_at, at`
+
+func (t *tx) eventValues(e Event) []any {
+	detail := e.Detail[:min(len(e.Detail), maxDetail)]
+	return []any{t.orderedID(), e.ImageID, e.Kind, e.Attempt, e.Reason, validText(detail), e.StartedAt, t.now}
 }
 
 // Events lists what happened to one image of a person, oldest first.

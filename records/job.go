@@ -91,27 +91,36 @@ type newJob struct {
 func (t *tx) enqueue(jobs ...newJob) (added int, err error) {
 	rows := make([][]any, len(jobs))
 	for n, j := range jobs {
-		state := JobReady
-		if j.runAt.IsZero() {
-			j.runAt = t.now
-		} else if j.runAt.After(t.now.Time) {
-			state = JobWaiting
-		}
-		if j.deadline.IsZero() {
-			j.deadline = Never
-		}
-		if j.dedupe == "" {
-			j.dedupe = j.kind + ":" + j.ref
-		}
-		rows[n] = []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.pool, j.dedupe, t.now}
-		t.ready(j.kind)
+		rows[n] = t.jobValues(j)
 	}
-	n, err := t.insert(`jobs (id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, pool, dedupe_key, created_at)`,
-		rows, ` ON CONFLICT (dedupe_key) DO NOTHING`)
+	n, err := t.insert(`jobs (`+newJobColumns+`)`, rows, ` ON CONFLICT (dedupe_key) DO NOTHING`)
 	if err != nil {
 		return 0, fmt.Errorf("enqueue: %w", err)
 	}
 	return int(n), nil
+}
+
+const newJobColumns = `id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, pool, dedupe_key, created_at`
+
+// jobValues are the row of a new job. Who runs its kind is told at the commit.
+func (t *tx) jobValues(j newJob) []any {
+	state := JobReady
+	if j.runAt.IsZero() {
+		j.runAt = t.now
+	} else if j.runAt.After(t.now.Time) {
+		state = JobWaiting
+	}
+	if j.deadline.IsZero() {
+		j.deadline = Never
+	}
+	if j.dedupe == "" {
+		j.dedupe = j.kind + ":" + j.ref
+	}
+	t.kinds[j.kind] = true
+	if j.lane != LaneIdle { // other instances find idle work when they look: it has time
+		t.enqueued[j.kind] = true
+	}
+	return []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.pool, j.dedupe, t.now}
 }
 
 // JobsOf lists the jobs about one thing.

@@ -26,7 +26,7 @@ const migrationLock = 0x0af7e41a9e
 // Migrate brings the schema up to date, under a lock, so that instances that
 // start together do it once. It refuses a schema newer than this binary.
 func (db *DB) Migrate(ctx context.Context) error {
-	known, err := readMigrations()
+	known, err := readMigrations(db.postgres)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 // Migrations lists all steps that this program knows and when each was
 // applied.
 func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
-	known, err := readMigrations()
+	known, err := readMigrations(db.postgres)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +104,22 @@ func (db *DB) hasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, nil
 }
 
-func readMigrations() ([]Migration, error) {
+// onlyPostgres ends the name of a file with what SQLite has no need of. It
+// belongs to the migration of the same number.
+const onlyPostgres = ".postgres.sql"
+
+func readMigrations(postgres bool) ([]Migration, error) {
 	names, err := fs.Glob(migrations.FS, "*.sql")
 	if err != nil {
 		return nil, err
 	}
 	var list []Migration
 	for _, file := range names {
-		number, name, ok := strings.Cut(strings.TrimSuffix(file, ".sql"), "_")
+		if strings.HasSuffix(file, onlyPostgres) {
+			continue
+		}
+		base := strings.TrimSuffix(file, ".sql")
+		number, name, ok := strings.Cut(base, "_")
 		version, err := strconv.Atoi(number)
 		if !ok || err != nil {
 			return nil, fmt.Errorf("migration %s is not named NNNN_name.sql", file)
@@ -119,6 +127,13 @@ func readMigrations() ([]Migration, error) {
 		text, err := migrations.FS.ReadFile(file)
 		if err != nil {
 			return nil, err
+		}
+		if postgres && slices.Contains(names, base+onlyPostgres) {
+			more, err := migrations.FS.ReadFile(base + onlyPostgres)
+			if err != nil {
+				return nil, err
+			}
+			text = append(append(text, '\n'), more...)
 		}
 		list = append(list, Migration{Version: version, Name: name, sql: string(text)})
 	}

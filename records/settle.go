@@ -58,6 +58,9 @@ func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
 // the others nor the claim with it. The jobs are in the order of their claim.
 func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
 	errs = make([]error, len(list))
+	if jobs, ok := db.advanceInOneCall(ctx, list, r); ok {
+		return errs, jobs, nil
+	}
 	err = db.write(ctx, func(t *tx) error {
 		jobs = nil // of an earlier try
 		changes, err := t.settle(list, errs)

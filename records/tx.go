@@ -55,7 +55,7 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
 	defer sqlTx.Rollback() // after a commit it does nothing; its error says nothing that fn's does not
-	t := &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
+	t := db.newTx(ctx, sqlTx)
 	if err := fn(t); err != nil {
 		return err
 	}
@@ -65,13 +65,22 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 	if err := sqlTx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	db.tell(t)
+	return nil
+}
+
+func (db *DB) newTx(ctx context.Context, sqlTx *sqlx.Tx) *tx {
+	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
+}
+
+// tell says what a transaction that is committed has changed.
+func (db *DB) tell(t *tx) {
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
 		db.onJobs(kind)
 	}
 	for _, user := range slices.Sorted(maps.Keys(t.changed)) {
 		db.onChange(user)
 	}
-	return nil
 }
 
 // ready notes that jobs of a kind became due, for everybody to be told.
