@@ -22,3 +22,14 @@ func (db *DB) KnowSessions(ours bool) {
 		db.sessions.Store(sessionsOurs)
 	}
 }
+
+// AdvanceInOneCall is what Advance tries first on PostgreSQL.
+func (db *DB) AdvanceInOneCall(ctx context.Context, list []Settlement, r ClaimRequest) ([]Job, bool) {
+	return db.advanceInOneCall(ctx, list, r)
+}
+
+// AdvanceByStatements is Advance on SQLite, and on PostgreSQL for whatever is
+// out of the ordinary.
+func (db *DB) AdvanceByStatements(ctx context.Context, list []Settlement, r ClaimRequest) ([]error, []Job, error) {
+	return db.advanceByStatements(ctx, list, r)
+}

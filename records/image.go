@@ -75,16 +75,6 @@ func (p *Params) Scan(src any) error {
 	return nil
 }
 
-// UnmarshalJSON reads the params themselves, and also the text that the column
-// holds, as PostgreSQL writes a row in JSON.
-func (p *Params) UnmarshalJSON(text []byte) error {
-	var column string
-	if json.Unmarshal(text, &column) == nil {
-		text = []byte(column)
-	}
-	return json.Unmarshal(text, (*map[string]any)(p))
-}
-
 // text is the column's value; what came from JSON always is JSON.
 func (p Params) text() string {
 	if len(p) == 0 {

@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/jmoiron/sqlx/reflectx"
 )
 
 // advanceInOneCall is Advance by PostgreSQL's function complete_and_claim,
@@ -25,16 +22,18 @@ func (db *DB) advanceInOneCall(ctx context.Context, list []Settlement, r ClaimRe
 	if err != nil {
 		return nil, false
 	}
-	var rows []string
+	var rows []claimedRow
 	// What is not as usual comes as an error, which the statements of Advance
 	// meet again and sort out.
 	if err := db.all(ctx, &rows, `SELECT * FROM complete_and_claim(?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...); err != nil {
 		return nil, false
 	}
 	jobs := make([]Job, len(rows))
-	for n, row := range rows {
-		if err := db.readClaimed(row, &jobs[n]); err != nil {
-			return nil, false
+	for n := range rows {
+		jobs[n] = rows[n].Job
+		if i := &rows[n].Row; i.ID != "" {
+			beginArchiving(i, &jobs[n])
+			jobs[n].Image = i
 		}
 	}
 	sortClaimed(jobs)
@@ -119,34 +118,8 @@ func (r jsonRow) MarshalJSON() ([]byte, error) {
 	return json.Marshal(row)
 }
 
-// readClaimed reads a job and its image as the function gives them: two rows in
-// JSON, their columns by name.
-func (db *DB) readClaimed(text string, j *Job) error {
-	var row struct{ Job, Image map[string]json.RawMessage }
-	if err := json.Unmarshal([]byte(text), &row); err != nil {
-		return fmt.Errorf("read a claimed job: %w", err)
-	}
-	j.Image = &Image{}
-	if err := readRow(db.sqlx.Mapper, row.Job, j); err != nil {
-		return err
-	}
-	if err := readRow(db.sqlx.Mapper, row.Image, j.Image); err != nil {
-		return err
-	}
-	beginArchiving(j.Image, j)
-	return nil
-}
-
-// readRow fills a struct whose fields name columns. A column that this program
-// does not know belongs to a newer one that runs beside it.
-func readRow(m *reflectx.Mapper, row map[string]json.RawMessage, dest any) error {
-	fields := m.FieldMap(reflect.ValueOf(dest))
-	for column, text := range row {
-		if field, ok := fields[column]; ok {
-			if err := json.Unmarshal(text, field.Addr().Interface()); err != nil {
-				return fmt.Errorf("read column %s: %w", column, err)
-			}
-		}
-	}
-	return nil
+// claimedRow is a job and what it is about.
+type claimedRow struct {
+	Job
+	Row Image `db:"image"`
 }

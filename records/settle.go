@@ -57,10 +57,14 @@ func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
 // The errors of the settlements are as of Settle: one that fails takes neither
 // the others nor the claim with it. The jobs are in the order of their claim.
 func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
-	errs = make([]error, len(list))
 	if jobs, ok := db.advanceInOneCall(ctx, list, r); ok {
-		return errs, jobs, nil
+		return make([]error, len(list)), jobs, nil
 	}
+	return db.advanceByStatements(ctx, list, r)
+}
+
+func (db *DB) advanceByStatements(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
+	errs = make([]error, len(list))
 	err = db.write(ctx, func(t *tx) error {
 		jobs = nil // of an earlier try
 		changes, err := t.settle(list, errs)

@@ -2,7 +2,6 @@ package records
 
 import (
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -89,17 +88,4 @@ func (t Time) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
-}
-
-// UnmarshalJSON reads a time as PostgreSQL writes it in JSON.
-func (t *Time) UnmarshalJSON(text []byte) error {
-	var s *string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("read a time: %w", err)
-	}
-	if s == nil {
-		*t = Time{}
-		return nil
-	}
-	return t.parse(*s)
 }
