@@ -17,13 +17,13 @@ CREATE FUNCTION complete_and_claim(
 RETURNS TABLE (
 	id TEXT, kind TEXT, ref TEXT, user_id TEXT, data TEXT, state TEXT, lane BIGINT, turn BIGINT,
 	deadline TIMESTAMPTZ, run_at TIMESTAMPTZ, claim BIGINT, owner TEXT, instance_id TEXT, leased_until TIMESTAMPTZ,
-	attempt BIGINT, crashes BIGINT, spool_id TEXT, dedupe_key TEXT, last_error TEXT, created_at TIMESTAMPTZ,
+	attempt BIGINT, crashes BIGINT, spool_id TEXT, pool TEXT, dedupe_key TEXT, last_error TEXT, created_at TIMESTAMPTZ,
 	"image.id" TEXT, "image.user_id" TEXT, "image.generation_id" TEXT, "image.import_id" TEXT,
 	"image.position" BIGINT, "image.seq" BIGINT, "image.status" TEXT, "image.prompt" TEXT,
 	"image.negative_prompt" TEXT, "image.provider" TEXT, "image.model" TEXT, "image.params" TEXT,
 	"image.source_url" TEXT, "image.source_expires_at" TIMESTAMPTZ, "image.spool_id" TEXT, "image.object_key" TEXT,
 	"image.object_etag" TEXT, "image.mime" TEXT, "image.bytes" BIGINT, "image.width" BIGINT, "image.height" BIGINT,
-	"image.sha256" TEXT, "image.thumb" TEXT, "image.attempt" BIGINT, "image.next_attempt_at" TIMESTAMPTZ,
+	"image.sha256" TEXT, "image.thumb" TEXT, "image.placeholder" TEXT, "image.sidecar" TEXT, "image.attempt" BIGINT, "image.next_attempt_at" TIMESTAMPTZ,
 	"image.reason" TEXT, "image.provider_message" TEXT, "image.favorite" BOOLEAN, "image.trashed_at" TIMESTAMPTZ,
 	"image.created_at" TIMESTAMPTZ, "image.updated_at" TIMESTAMPTZ, "image.archived_at" TIMESTAMPTZ)
 LANGUAGE plpgsql
@@ -45,8 +45,9 @@ BEGIN
 		END IF;
 	END LOOP;
 	FOR j IN SELECT * FROM json_populate_recordset(NULL::jobs, next) LOOP
-		INSERT INTO jobs (id, kind, ref, user_id, state, lane, deadline, run_at, dedupe_key, created_at)
-		VALUES (j.id, j.kind, j.ref, j.user_id, j.state, j.lane, j.deadline, j.run_at, j.dedupe_key, j.created_at)
+		INSERT INTO jobs (id, kind, ref, user_id, data, state, lane, turn, deadline, run_at, spool_id, pool, dedupe_key, created_at)
+		VALUES (j.id, j.kind, j.ref, j.user_id, j.data, j.state, j.lane, j.turn, j.deadline, j.run_at, j.spool_id, j.pool, j.dedupe_key,
+			j.created_at)
 		ON CONFLICT (dedupe_key) DO NOTHING;
 	END LOOP;
 	FOR part IN SELECT json_array_elements(changes) LOOP
@@ -56,7 +57,8 @@ BEGIN
 			source_expires_at = i.source_expires_at, spool_id = i.spool_id, object_key = i.object_key,
 			object_etag = i.object_etag, mime = i.mime, bytes = i.bytes, width = i.width, height = i.height,
 			sha256 = i.sha256, params = i.params, attempt = i.attempt, next_attempt_at = i.next_attempt_at,
-			reason = i.reason, provider_message = i.provider_message, updated_at = i.updated_at, archived_at = i.archived_at
+			reason = i.reason, provider_message = i.provider_message, updated_at = i.updated_at, archived_at = i.archived_at,
+			thumb = CASE WHEN i.status = 'archived' THEN '' ELSE thumb END
 		WHERE id = i.id AND user_id = i.user_id AND status <> 'archived';
 		IF FOUND AND json_typeof(part->'event') = 'object' THEN
 			e := json_populate_record(NULL::image_events, part->'event');
@@ -77,14 +79,14 @@ BEGIN
 			FROM due WHERE jobs.id = due.id
 			RETURNING jobs.id, jobs.kind, jobs.ref, jobs.user_id, jobs.data, jobs.state, jobs.lane, jobs.turn,
 				jobs.deadline, jobs.run_at, jobs.claim, jobs.owner, jobs.instance_id, jobs.leased_until,
-				jobs.attempt, jobs.crashes, jobs.spool_id, jobs.dedupe_key, jobs.last_error, jobs.created_at)
+				jobs.attempt, jobs.crashes, jobs.spool_id, jobs.pool, jobs.dedupe_key, jobs.last_error, jobs.created_at)
 		SELECT c.*,
 			coalesce(m.id, ''), coalesce(m.user_id, ''), m.generation_id, m.import_id, coalesce(m.position, 0),
 			coalesce(m.seq, 0), coalesce(m.status, ''), coalesce(m.prompt, ''), coalesce(m.negative_prompt, ''),
 			coalesce(m.provider, ''), coalesce(m.model, ''), coalesce(m.params, '{}'), coalesce(m.source_url, ''),
 			m.source_expires_at, coalesce(m.spool_id, ''), coalesce(m.object_key, ''), coalesce(m.object_etag, ''),
 			coalesce(m.mime, ''), coalesce(m.bytes, 0), coalesce(m.width, 0), coalesce(m.height, 0),
-			coalesce(m.sha256, ''), coalesce(m.thumb, ''), coalesce(m.attempt, 0), m.next_attempt_at,
+			coalesce(m.sha256, ''), coalesce(m.thumb, ''), coalesce(m.placeholder, ''), coalesce(m.sidecar, ''), coalesce(m.attempt, 0), m.next_attempt_at,
 			coalesce(m.reason, ''), coalesce(m.provider_message, ''), coalesce(m.favorite, FALSE), m.trashed_at,
 			m.created_at, m.updated_at, m.archived_at
 		FROM claimed c LEFT JOIN images m ON m.id = c.ref;

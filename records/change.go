@@ -85,7 +85,8 @@ func (t *tx) typed(row string) string {
 	return strings.NewReplacer(`int`, `CAST(? AS BIGINT)`, `time`, moment).Replace(row)
 }
 
-// writeImages writes images in one statement and then their events.
+// writeImages writes images in one statement and then their events. PostgreSQL's
+// function complete_and_claim does the same.
 func (t *tx) writeImages(changes []ImageChange) error {
 	var args []any
 	for _, c := range changes {

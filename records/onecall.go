@@ -42,7 +42,7 @@ func (db *DB) advanceInOneCall(ctx context.Context, list []Settlement, r ClaimRe
 }
 
 func isCommon(list []Settlement, r ClaimRequest) bool {
-	if r.Suspects || len(r.Show) > 0 || r.Limit > 0 && r.Kind != KindArchive {
+	if r.Suspects || r.Pool != "" || len(r.Show) > 0 || r.Limit > 0 && r.Kind != KindArchive {
 		return false
 	}
 	for i := range list {

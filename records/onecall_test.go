@@ -60,14 +60,14 @@ func TestOneCallDoesWhatTheStatementsDo(t *testing.T) {
 				}
 				i := *j.Image
 				i.ID, i.UserID, i.ImportID, i.SourceExpiresAt, i.NextAttemptAt = "", "", nil, records.Time{}, records.Time{}
-				i.Position, i.Seq, i.SourceURL, i.Prompt = 0, 0, "", "" // which of the two is first, their ids say
+				i.Position, i.Seq, i.SourceURL, i.Prompt, i.Sidecar = 0, 0, "", "", "" // which of the two is first, their ids say
 				i.TrashedAt, i.CreatedAt, i.UpdatedAt = records.Time{}, records.Time{}, records.Time{}
 				*j = records.Job{Kind: j.Kind, State: j.State, Lane: j.Lane, Deadline: j.Deadline, Claim: j.Claim, InstanceID: j.InstanceID,
 					Attempt: j.Attempt, Image: &i}
 			}
 			r.image.ID, r.image.UserID, r.image.ImportID, r.image.ObjectKey, r.image.Position = "", "", nil, "", 0
 			r.image.SourceExpiresAt, r.image.TrashedAt, r.image.CreatedAt, r.image.UpdatedAt, r.image.ArchivedAt, r.image.NextAttemptAt = records.Time{}, records.Time{}, records.Time{}, records.Time{}, records.Time{}, records.Time{}
-			r.image.Prompt = ""
+			r.image.Prompt, r.image.Sidecar = "", "" // random
 			for n := range r.events {
 				if r.events[n].ID == "" || r.events[n].At.IsZero() {
 					t.Fatalf("%s: event %+v", name, r.events[n])
