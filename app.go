@@ -159,7 +159,7 @@ func newProviders(c Config, client *fetch.Client) ([]generate.Provider, error) {
 	var list []generate.Provider
 	if c.OpenAI.Enabled {
 		p, err := generate.NewOpenAI(generate.OpenAIConfig{
-			BaseURL: c.OpenAI.BaseURL, APIKey: c.OpenAI.APIKey, Models: c.OpenAI.Models,
+			BaseURL: c.OpenAI.BaseURL, Key: c.OpenAI.APIKey, Models: c.OpenAI.Models,
 			Client: client.HTTPClient(c.OpenAI.BaseURL), MaxBytes: c.Archive.MaxBytes,
 		})
 		if err != nil {

@@ -86,7 +86,7 @@ func TestBytesInTheSpoolOutliveACrash(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.start()
-				w.pass(time.Minute)
+				w.sweeps()
 				w.wantImages(id, test.want...)
 				w.wantJob(id, "")
 				w.wantSpool(test.spooled)
@@ -310,7 +310,7 @@ func TestJobAboutNothing(t *testing.T) {
 		w.Exec(t, `INSERT INTO jobs (id, kind, ref, state, deadline, run_at, created_at) VALUES ('j-unknown', 'generate', 'nosuch', 'ready', ?, ?, ?)`,
 			records.Never, w.Now(), w.Now())
 		w.start()
-		w.pass(time.Minute)
+		w.sweeps()
 		if job := w.wantJob("nosuch", records.JobDiscarded); job.LastError == "" {
 			t.Error("the job does not say why")
 		}

@@ -36,6 +36,9 @@ type Error struct {
 	// Detail is for operators: the status, the code, the setting to change.
 	Detail string
 
+	// Status is the HTTP status; 0: there was no answer.
+	Status int
+
 	// Err is what lies beneath, if anything.
 	Err error
 }

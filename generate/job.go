@@ -19,8 +19,9 @@ type Config struct {
 	Spool     *storage.Spool
 	Fetch     *fetch.Client
 	Providers []Provider
-	Slots     int           // default 4
-	Timeout   time.Duration // for one call, default 15 min: giving up early throws paid images away
+	Store     storage.Store // holds the images that people start from
+	Slots     int           // of a provider that does not say how many, default 4
+	Timeout   time.Duration // of one that does not say how long a call may take, default 15 min
 	MaxBytes  int64         // of one image, default 64 MiB
 	Log       *slog.Logger
 }
@@ -29,6 +30,7 @@ type Config struct {
 type Runner struct {
 	Config
 	providers map[string]Provider
+	gates     map[string]*gate
 	watchers  watchers
 }
 
@@ -37,28 +39,27 @@ func New(c Config) *Runner {
 	c.Slots = cmp.Or(c.Slots, 4)
 	c.Timeout = cmp.Or(c.Timeout, 15*time.Minute)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 64<<20)
-	r := &Runner{Config: c, providers: map[string]Provider{}}
+	r := &Runner{Config: c, providers: map[string]Provider{}, gates: map[string]*gate{}}
 	for _, p := range c.Providers {
-		r.providers[p.Info().Name] = p
+		info := p.Info()
+		r.providers[info.Name] = p
+		r.gates[info.Name] = &gate{slots: cmp.Or(info.Slots, c.Slots)}
 	}
 	return r
 }
 
-// Kinds are the kinds of job that this package does.
+// Kinds are the kinds of job that this package does: one, with a pool for each
+// provider, so that one that hangs or is throttled does not slow the others
+// down, and a pool for the jobs of providers that are no longer set up.
 func (r *Runner) Kinds() []jobs.Kind {
-	return []jobs.Kind{{Name: records.KindGenerate, Slots: r.Slots, Run: r.run, Failed: r.panicked}}
-}
-
-// call is one try to make what is still missing of one generation.
-type call struct {
-	*Runner
-	job        records.Job
-	provider   Provider // nil: not set up (any more)
-	info       Info
-	generation *records.Generation
-	images     []records.Image       // all of the generation
-	asked      []*records.Image      // by the index of the provider's output
-	settled    []records.ImageChange // images that failed alone
+	kind := jobs.Kind{Name: records.KindGenerate, Cancels: true, Run: r.run, Failed: r.panicked}
+	kind.Pool, kind.Slots = records.PoolRest, 1
+	kinds := []jobs.Kind{kind}
+	for name, g := range r.gates {
+		kind.Pool, kind.Slots, kind.Limit = name, g.slots, g.limit
+		kinds = append(kinds, kind)
+	}
+	return kinds
 }
 
 // run does one generate job.
@@ -70,11 +71,12 @@ func (r *Runner) run(ctx context.Context, job records.Job) records.Settlement {
 	if err := c.recover(ctx); err != nil {
 		return c.ended(ctx, err)
 	}
+	if err := c.resume(ctx); err != nil {
+		return c.ended(ctx, err)
+	}
 	switch {
 	case len(c.missing()) == 0:
 		return c.done()
-	case c.bought():
-		return c.failed(&Error{Reason: ReasonUnknownOutcome, Detail: "the process ended during the call"})
 	case c.provider == nil:
 		return c.failed(&Error{Reason: ReasonModelMissing, Detail: "the provider " + c.generation.Provider + " is not set up (any more)"})
 	}
@@ -82,7 +84,7 @@ func (r *Runner) run(ctx context.Context, job records.Job) records.Settlement {
 		return c.ended(ctx, err)
 	}
 	for c.asked = c.next(); len(c.asked) > 0; c.asked = c.next() {
-		if err := c.ask(ctx); err != nil {
+		if err := c.ask(ctx); err != nil && !c.isolate(ctx, err) {
 			return c.ended(ctx, err)
 		}
 	}
@@ -102,14 +104,20 @@ func (r *Runner) begin(ctx context.Context, job records.Job) (*call, records.Set
 	case err != nil:
 		r.Log.Error("a generation could not be read", "job", job.ID, "generation", *job.Ref, "err", err)
 		return nil, records.Settlement{Verdict: records.Defer, RunAt: r.DB.Now().Add(retryOurs), Error: "the database did not answer"}
-	case g.Status != records.GenerationGenerating:
-		return nil, records.Settlement{Verdict: records.Complete} // its state has moved on
 	}
 	c := &call{Runner: r, job: job, generation: g, images: images, provider: r.providers[g.Provider]}
 	if c.provider != nil {
 		c.info = c.provider.Info()
 	}
-	return c, records.Settlement{}
+	switch {
+	case g.Status == records.GenerationGenerating:
+		return c, records.Settlement{}
+	case g.Status != records.GenerationCanceled && c.reopen():
+		return c, records.Settlement{}
+	case g.Status != records.GenerationUnknown:
+		c.cancelTasks(ctx, g.Calls)
+	}
+	return nil, records.Settlement{Verdict: records.Complete} // its state has moved on
 }
 
 // missing are the images that are neither made nor given up.
@@ -120,11 +128,6 @@ func (c *call) missing() (list []*records.Image) {
 		}
 	}
 	return list
-}
-
-// bought reports that the provider may have been paid for what is missing.
-func (c *call) bought() bool {
-	return !c.generation.SubmittedAt.IsZero() && !c.info.Repeatable
 }
 
 // recover takes up images whose bytes were secured before something kept us
@@ -154,52 +157,6 @@ func (c *call) ready() error {
 	return draft.Close()
 }
 
-// next is what to ask for in one call: all that is missing, or, where each has
-// a seed of its own, those whose seeds follow one another.
-func (c *call) next() []*records.Image {
-	list := c.missing()
-	model, _ := c.info.Model(c.generation.Model)
-	if most := cmp.Or(model.PerCall, model.MaxN); most > 0 {
-		list = list[:min(most, len(list))]
-	}
-	if _, seeded := c.generation.Params.Int("seed"); !seeded {
-		return list
-	}
-	for n := 1; n < len(list); n++ {
-		if list[n].Position != list[n-1].Position+1 {
-			return list[:n]
-		}
-	}
-	return list
-}
-
-// ask makes one call, after which none of what it asked for is missing.
-func (c *call) ask(ctx context.Context) error {
-	if err := c.DB.BeginCall(ctx, c.job.Fence(), c.generation.ID, c.generation.Calls); err != nil {
-		return err
-	}
-	c.generation.SubmittedAt = c.DB.Now()
-	callCtx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	_, err := c.provider.Generate(callCtx, c.request(), func(o Output) error { return c.take(ctx, o) })
-	if err != nil {
-		return err
-	}
-	c.failMissing(c.asked, &Error{Reason: ReasonProviderError, Detail: "the provider gave fewer images than asked for"})
-	return nil
-}
-
-// request asks for what the call is about.
-func (c *call) request() Request {
-	g, first := c.generation, c.asked[0]
-	r := Request{Model: g.Model, Prompt: g.Prompt, NegativePrompt: g.NegativePrompt,
-		Width: first.Width, Height: first.Height, N: len(c.asked), User: g.UserID, Params: g.Params}
-	if seed, ok := g.Params.Int("seed"); ok {
-		r.Seed, r.HasSeed = seed+int64(first.Position), true
-	}
-	return r
-}
-
 // panicked settles a job whose handler panicked.
 func (r *Runner) panicked(ctx context.Context, job records.Job, err error) records.Settlement {
 	c, s := r.begin(ctx, job)
@@ -213,6 +170,8 @@ func (r *Runner) panicked(ctx context.Context, job records.Job, err error) recor
 	switch {
 	case len(c.missing()) == 0:
 		return c.done()
+	case c.openTask() && job.Attempt+1 < maxTries:
+		return jobs.Backoff(r.DB.Now(), job, err)
 	case c.bought():
 		e.Reason = ReasonUnknownOutcome
 	case job.Attempt+1 < maxTries:

@@ -151,7 +151,6 @@ func TestCallFails(t *testing.T) {
 	}{
 		{"refused is final", refused, records.GenerationFailed, "generate_failed refused", []time.Duration{0}},
 		{"throttled is tried five times", throttled(0), records.GenerationFailed, "generate_failed throttled", []time.Duration{0, 5 * s, 15 * s, 35 * s, 75 * s}},
-		{"Retry-After is obeyed", throttled(60 * s), records.GenerationFailed, "generate_failed throttled", []time.Duration{0, 60 * s, 120 * s, 180 * s, 240 * s}},
 		{"nobody knows", &generate.Error{Reason: generate.ReasonUnknownOutcome}, records.GenerationUnknown, "unknown unknown_outcome", []time.Duration{0}},
 		{"an error nobody sorted", errors.New("odd"), records.GenerationUnknown, "unknown unknown_outcome", []time.Duration{0}},
 	}
@@ -171,6 +170,24 @@ func TestCallFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who comes back when he was told to has not used up a try.
+func TestRetryAfterIsObeyed(t *testing.T) {
+	play := func(_ context.Context, nth int, req generate.Request, emit func(generate.Output) error) error {
+		if nth <= 7 {
+			return &generate.Error{Reason: generate.ReasonThrottled, Retryable: true, RetryAfter: 20 * time.Second}
+		}
+		return emits(body(0))(nil, nth, req, emit)
+	}
+	bubble(t, func() *played { return paid(play) }, func(t *testing.T, w *world) {
+		w.start()
+		id := w.asks(1, nil)
+		w.pass(5 * time.Minute)
+		w.wantImages(id, "generated")
+		const s = time.Second
+		w.wantCalls(0, 20*s, 40*s, 60*s, 80*s, 100*s, 120*s, 140*s)
+	})
 }
 
 func TestThrottledCallAsksOnlyForWhatIsMissing(t *testing.T) {
@@ -237,7 +254,7 @@ func TestProviderIsNotSetUpAnyMore(t *testing.T) {
 	bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
 		w.start()
 		id := w.asksOf("gone", 2, nil)
-		w.pass(time.Second)
+		w.sweeps()
 		w.wantImages(id, "generate_failed model_missing", "generate_failed model_missing")
 		w.wantGeneration(id, records.GenerationFailed, generate.ReasonModelMissing)
 	})

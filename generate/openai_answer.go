@@ -97,6 +97,7 @@ func itemError(raw []byte) *Error {
 	if e.Reason == "" {
 		e.Reason = ReasonProviderError
 	}
+	e.Retryable = e.Reason == ReasonThrottled
 	return e
 }
 

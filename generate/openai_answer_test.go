@@ -58,7 +58,7 @@ func TestOpenAIReadsAnswers(t *testing.T) {
 	t.Run("a link without its host", func(t *testing.T) {
 		p := openAIServer(t, answering(200, `{"data":[{"url":"/generated/1.png"}]}`))
 		out, err := collect(t, p, Request{Prompt: "x"})
-		if err != nil || out[0].URL != p.origin+"/generated/1.png" {
+		if err != nil || out[0].URL != p.api.origin+"/generated/1.png" {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})

@@ -30,6 +30,9 @@ func parseAPIError(data []byte) (e apiError, known bool) {
 	}
 	if inner, ok := fields["error"]; ok && string(inner) != "null" {
 		if text := plain(inner); text != "" {
+			if more := plain(fields["errors"]); more != "" { // as A1111 tells why
+				text += ": " + more
+			}
 			return apiError{Message: text, Code: plain(fields["code"])}, true
 		}
 		if json.Unmarshal(inner, &fields) != nil {
@@ -37,10 +40,30 @@ func parseAPIError(data []byte) (e apiError, known bool) {
 		}
 	}
 	e = apiError{
-		Message: cmp.Or(plain(fields["message"]), plain(fields["detail"])),
+		Message: cmp.Or(plain(fields["message"]), plain(fields["detail"]), complaints(fields["detail"]), plain(fields["title"])),
 		Type:    plain(fields["type"]), Code: plain(fields["code"]), Param: plain(fields["param"]),
 	}
 	return e, e != apiError{}
+}
+
+// complaints are what FastAPI says of a request, field by field.
+func complaints(raw json.RawMessage) string {
+	var list []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		return ""
+	}
+	var texts []string
+	for _, c := range list {
+		field := ""
+		if len(c.Loc) > 0 {
+			field = fmt.Sprint(c.Loc[len(c.Loc)-1], ": ")
+		}
+		texts = append(texts, field+c.Msg)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // plain is a JSON string or number as text; anything else is empty.
@@ -59,8 +82,11 @@ func plain(raw json.RawMessage) string {
 // Codes and types that decide, whatever the status. Compared in small letters.
 var (
 	refusals = []string{"moderation_blocked", "content_policy_violation", "image_generation_user_error",
-		"content_filter", "content_moderation", "safety", "sensitivecontent", "datainspectionfailed"}
+		"content_filter", "content_moderation", "safety", "sensitivecontent", "datainspectionfailed", "ipinfringementsuspect"}
 	quotas  = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "quota_exceeded", "arrearage", "insufficient_balance"}
+	noKey   = []string{"invalid_api_key", "invalidapikey", "accessdenied"}
+	tooMany = []string{"throttling"}
+	noSense = []string{"invalidparameter", "invalid_parameter"}
 	noModel = []string{"model_not_found", "invalid_model", "model_not_exist", "modelnotfound"}
 )
 
@@ -82,12 +108,18 @@ func (e apiError) reason() string {
 		return ReasonQuota
 	case has(noModel), e.Param == "model":
 		return ReasonModelMissing
+	case has(noKey):
+		return ReasonAuth
+	case has(tooMany):
+		return ReasonThrottled
+	case has(noSense):
+		return ReasonInvalidRequest
 	}
 	return ""
 }
 
 // statusError sorts an answer that is not 200.
-func statusError(r *http.Response) *Error {
+func (a *api) statusError(r *http.Response) *Error {
 	data, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // what came is what we show
 	api, known := parseAPIError(data)
 	e := &Error{Reason: api.reason(), Message: api.Message, RetryAfter: retryAfter(r.Header, api.Message, time.Now())}
@@ -101,9 +133,9 @@ func statusError(r *http.Response) *Error {
 	case "false":
 		e.Retryable = false
 	}
-	e.Detail = statusDetail(r, api)
+	e.Status, e.Detail = r.StatusCode, a.statusDetail(r, api)
 	if r.StatusCode < 400 || r.StatusCode == http.StatusNotFound && e.Reason != ReasonModelMissing {
-		e.Detail += " (check OPENAI_BASE_URL: no images API is there)"
+		e.Detail += " (check " + a.urlSetting + ": its API is not there)"
 	}
 	return e
 }
@@ -131,7 +163,7 @@ func statusReason(status int, known bool, message string) string {
 	return ReasonInvalidRequest
 }
 
-func statusDetail(r *http.Response, api apiError) string {
+func (a *api) statusDetail(r *http.Response, api apiError) string {
 	detail := fmt.Sprintf("status %d", r.StatusCode)
 	for _, part := range [][2]string{{"code", api.Code}, {"type", api.Type}, {"param", api.Param}, {"request id", r.Header.Get("X-Request-Id")}} {
 		if part[1] != "" {
@@ -139,13 +171,13 @@ func statusDetail(r *http.Response, api apiError) string {
 		}
 	}
 	if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden {
-		detail += " (check OPENAI_API_KEY)"
+		detail += " (check " + a.keySetting + ")"
 	}
 	return detail
 }
 
 // resetText is how some servers say when to come back.
-var resetText = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?) (?:in|after) ~?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+var resetText = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?|available) (?:in|after) ~?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|\d+(?:\.\d+)? (?:second|minute|hour)s?)`)
 
 // maxRetryAfter keeps a wait from becoming for ever by a server's mistake.
 const maxRetryAfter = 24 * time.Hour
@@ -164,7 +196,8 @@ func retryAfter(h http.Header, message string, now time.Time) time.Duration {
 		return wait(at.Sub(now).Seconds())
 	}
 	if m := resetText.FindStringSubmatch(message); m != nil {
-		if d, err := time.ParseDuration(m[1]); err == nil {
+		words := strings.NewReplacer(" seconds", "s", " second", "s", " minutes", "m", " minute", "m", " hours", "h", " hour", "h")
+		if d, err := time.ParseDuration(words.Replace(strings.ToLower(m[1]))); err == nil {
 			return wait(d.Seconds())
 		}
 	}

@@ -105,6 +105,9 @@ func (p *OpenAI) fields(req Request) map[string]any {
 	if req.Width > 0 && req.Height > 0 {
 		out["size"] = fmt.Sprintf("%dx%d", req.Width, req.Height)
 	}
+	if req.Partials > 0 && f.limits.MaxPartials > 0 {
+		out["stream"], out["partial_images"] = true, min(req.Partials, f.limits.MaxPartials)
+	}
 	if req.User != "" {
 		out["user"] = req.User
 	}

@@ -19,7 +19,7 @@ func openAIServer(t *testing.T, handle http.HandlerFunc) *OpenAI {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	p, err := NewOpenAI(OpenAIConfig{BaseURL: server.URL, APIKey: "sk-secret-1234", Client: server.Client()})
+	p, err := NewOpenAI(OpenAIConfig{BaseURL: server.URL, Key: "sk-secret-1234", Client: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +148,8 @@ func TestOpenAIBaseURL(t *testing.T) {
 				t.Fatal(err)
 			}
 			info := p.Info()
-			if p.endpoint != test.endpoint || !slices.Equal(info.Origins, []string{test.origin}) || info.TTL != time.Hour || info.Repeatable {
-				t.Errorf("got %s, %+v", p.endpoint, info)
+			if p.api.base+"/images/generations" != test.endpoint || !slices.Equal(info.Origins, []string{test.origin}) || info.TTL != time.Hour || info.Repeatable {
+				t.Errorf("got %s, %+v", p.api.base, info)
 			}
 		})
 	}

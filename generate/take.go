@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func (c *call) take(ctx context.Context, o Output) error {
 	switch {
 	case o.Progress > 0:
-		c.watchers.show(c.generation.ID, Sight{Progress: o.Progress})
+		c.progress(ctx, o.Progress)
 		return nil
 	case o.Partial:
 		return c.showPartial(o)
@@ -171,28 +172,39 @@ func (c *call) record(ctx context.Context, i *records.Image) error {
 	made := *i
 	made.Status = records.Generated
 	event := &records.Event{Kind: records.EventGenerated, StartedAt: c.generation.CreatedAt}
-	for try := 1; ; try++ {
-		err := c.DB.ImageMade(ctx, c.job.Fence(), records.ImageChange{Image: &made, Event: event})
-		if err == nil {
-			break
-		}
-		if errors.Is(err, records.ErrLeaseLost) || ctx.Err() != nil || try == recordTries {
-			return err
-		}
-		c.Log.Error("an image could not be recorded", "image", i.ID, "generation", c.generation.ID, "try", try, "err", err)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(time.Second<<try, 30*time.Second)):
-		}
+	err := c.insist(ctx, "an image could not be recorded", func() error {
+		return c.DB.ImageMade(ctx, c.job.Fence(), records.ImageChange{Image: &made, Event: event})
+	})
+	if err != nil {
+		return err
 	}
 	*i = made
 	c.Log.Info("image made", "image", i.ID, "generation", c.generation.ID, "provider", c.info.Name)
 	return nil
 }
 
+// insist tries a write again until the database takes it.
+func (c *call) insist(ctx context.Context, what string, write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		if err == nil || errors.Is(err, records.ErrLeaseLost) || ctx.Err() != nil || try == recordTries {
+			return err
+		}
+		c.Log.Error(what, "generation", c.generation.ID, "try", try, "err", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(time.Second<<try, 30*time.Second)):
+		}
+	}
+}
+
 // fail ends one image without one.
 func (c *call) fail(i *records.Image, e *Error) {
+	if e.Reason == ReasonUnknownOutcome && slices.Contains(c.reopened, i) {
+		i.Status, i.Reason = records.Unknown, e.Reason // as before: there is nothing to tell
+		return
+	}
 	i.Status, i.Reason, i.ProviderMessage = records.GenerateFailed, e.Reason, e.Message
 	kind := records.EventGenerateFailed
 	if e.Reason == ReasonUnknownOutcome {

@@ -1,8 +1,13 @@
 package generate
 
 import (
+	"context"
+	"errors"
 	"io"
 	"sync"
+	"time"
+
+	"afterimage/records"
 )
 
 // Sight is what can be seen of a generation while it runs. It is gone when
@@ -18,6 +23,22 @@ type Sight struct {
 // unfinished pictures may.
 const sightsKept = 4
 
+// progressEvery is how often progress is written for everybody to see.
+const progressEvery = 3 * time.Second
+
+// progress shows how far the call is.
+func (c *call) progress(ctx context.Context, part float64) {
+	c.watchers.show(c.generation.ID, Sight{Progress: part})
+	percent := int(100 * min(part, 1))
+	if percent == c.generation.Progress || time.Since(c.told) < progressEvery {
+		return
+	}
+	c.told, c.generation.Progress = time.Now(), percent
+	if err := c.DB.ShowProgress(ctx, c.job.Fence(), c.generation.ID, percent); err != nil && !errors.Is(err, records.ErrLeaseLost) && ctx.Err() == nil {
+		c.Log.Warn("progress could not be shown", "generation", c.generation.ID, "err", err)
+	}
+}
+
 // showPartial passes an unfinished picture to those who look, and reads past it
 // where nobody does.
 func (c *call) showPartial(o Output) error {
@@ -27,7 +48,7 @@ func (c *call) showPartial(o Output) error {
 	}
 	data, err := io.ReadAll(io.LimitReader(o.Body, c.MaxBytes))
 	if err != nil {
-		return err
+		return nil // it is not the picture that was paid for
 	}
 	c.watchers.show(c.generation.ID, Sight{Position: c.asked[o.Index].Position, Partial: data, Index: o.PartialIndex})
 	return nil

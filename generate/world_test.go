@@ -129,7 +129,7 @@ func (w *world) start() {
 	r := generate.New(generate.Config{DB: w.DB, Spool: w.spool, Fetch: client, Providers: providers, MaxBytes: w.maxBytes, Log: w.log.logger()})
 	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: records.NewID(), SpoolID: w.spool.ID(), Kinds: r.Kinds(), Log: w.log.logger(),
 		Poll: time.Hour, Sweep: time.Hour}) // nothing here may need the safety nets
-	if _, err := w.StartInstance(w.t.Context(), records.Instance{ID: w.worker.InstanceID, SpoolID: w.spool.ID()}); err != nil {
+	if _, err := w.StartInstance(w.t.Context(), w.worker.Instance()); err != nil {
 		w.t.Fatal(err)
 	}
 	w.OnJobs(w.worker.Wake)
@@ -141,6 +141,16 @@ func (w *world) stop() {
 		w.worker.Stop()
 	}
 	w.worker = nil
+}
+
+// sweeps is what the sweep finds after a while.
+func (w *world) sweeps() {
+	w.t.Helper()
+	w.pass(2 * time.Minute)
+	if _, err := w.DiscardUnknown(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.pass(time.Second)
 }
 
 func (w *world) pass(d time.Duration) {

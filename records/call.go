@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -65,6 +66,11 @@ func (c Calls) Of(position int) (Call, bool) {
 	return Call{}, false
 }
 
+// open reports that the provider works on something that has a name.
+func (c Calls) open() bool {
+	return slices.ContainsFunc(c, func(one Call) bool { return !one.Done && one.Task != "" })
+}
+
 // SaveCalls writes what was asked of the provider, while the job is ours.
 // BeginCall does so before a call.
 func (db *DB) SaveCalls(ctx context.Context, f Fence, generationID string, calls Calls) error {
@@ -79,6 +85,54 @@ func (db *DB) SaveCalls(ctx context.Context, f Fence, generationID string, calls
 		return fmt.Errorf("record the calls of generation %s: %w", generationID, err)
 	}
 	return nil
+}
+
+// ShowProgress says how far a running generation is, in per cent.
+func (db *DB) ShowProgress(ctx context.Context, f Fence, generationID string, percent int) error {
+	err := db.write(ctx, func(t *tx) error {
+		if err := t.hold(f); err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE generations SET progress = ? WHERE id = ?`, percent, generationID); err != nil {
+			return err
+		}
+		var images []Image
+		err := t.all(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id = ? AND status = 'generating'`, generationID)
+		changes := make([]ImageChange, len(images)) // for those who watch them
+		for n := range images {
+			changes[n] = ImageChange{Image: &images[n]}
+		}
+		return errors.Join(err, t.changeImages(changes))
+	})
+	if err != nil {
+		return fmt.Errorf("show the progress of generation %s: %w", generationID, err)
+	}
+	return nil
+}
+
+// EnqueueGenerate makes sure that a job looks after a generation; one that is
+// there already is told to begin.
+func (db *DB) EnqueueGenerate(ctx context.Context, generationID string) error {
+	err := db.write(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`, t.now, KindGenerate, generationID)
+		if err != nil {
+			return err
+		}
+		var g Generation
+		if err := t.get(&g, `SELECT `+generationColumns+` FROM generations WHERE id = ?`, generationID); err != nil {
+			return err
+		}
+		return t.enqueueGenerate(&g)
+	})
+	if err != nil {
+		return fmt.Errorf("enqueue generation %s: %w", generationID, err)
+	}
+	return nil
+}
+
+func (t *tx) enqueueGenerate(g *Generation) error {
+	_, err := t.enqueue(newJob{kind: KindGenerate, ref: g.ID, userID: g.UserID, spoolID: spoolOf(g.Inputs), pool: g.Provider})
+	return err
 }
 
 func scanJSON(src, into any) error {

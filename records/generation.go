@@ -62,7 +62,7 @@ func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generatio
 		if err != nil {
 			return err
 		}
-		if _, err := t.enqueue(newJob{kind: KindGenerate, ref: id, userID: g.UserID, spoolID: spoolOf(g.Inputs), pool: g.Provider}); err != nil {
+		if err := t.enqueueGenerate(&Generation{ID: id, UserID: g.UserID, Provider: g.Provider, Inputs: g.Inputs}); err != nil {
 			return err
 		}
 		images := make([]Image, g.N)
@@ -183,6 +183,11 @@ func (db *DB) CancelGeneration(ctx context.Context, userID, id string) error {
 		err = t.all(&images, `SELECT `+imageColumns+` FROM images WHERE generation_id = ? AND user_id = ?`, id, userID)
 		if err != nil {
 			return err
+		}
+		if g.Calls.open() { // the provider has to be told, by whoever can
+			if err := t.enqueueGenerate(&g); err != nil {
+				return err
+			}
 		}
 		g.Status, g.FinishedAt = GenerationCanceled, t.now
 		var changes []ImageChange
