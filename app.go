@@ -92,7 +92,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Thumbnails: true, Log: log,
 	})
 	runner := generate.New(generate.Config{
-		DB: db, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
+		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
 	})
 	beatEvery := beatIntervalSQLite
 	if db.Postgres() {
@@ -157,15 +157,24 @@ func checkAllow(c Config) []Problem {
 // first is the default.
 func newProviders(c Config, client *fetch.Client) ([]generate.Provider, error) {
 	var list []generate.Provider
-	if c.OpenAI.Enabled {
-		p, err := generate.NewOpenAI(generate.OpenAIConfig{
-			BaseURL: c.OpenAI.BaseURL, Key: c.OpenAI.APIKey, Models: c.OpenAI.Models,
-			Client: client.HTTPClient(c.OpenAI.BaseURL), MaxBytes: c.Archive.MaxBytes,
-		})
+	for _, p := range []struct {
+		config ProviderConfig
+		make   func(generate.ServerConfig) (generate.Provider, error)
+	}{
+		{c.OpenAI, func(s generate.ServerConfig) (generate.Provider, error) { return generate.NewOpenAI(s) }},
+		{c.Replicate, func(s generate.ServerConfig) (generate.Provider, error) { return generate.NewReplicate(s) }},
+		{c.DashScope, func(s generate.ServerConfig) (generate.Provider, error) { return generate.NewDashScope(s) }},
+		{c.A1111, func(s generate.ServerConfig) (generate.Provider, error) { return generate.NewA1111(s) }},
+	} {
+		if !p.config.Enabled {
+			continue
+		}
+		made, err := p.make(generate.ServerConfig{BaseURL: p.config.BaseURL, Key: p.config.APIKey, Models: p.config.Models,
+			Client: client.HTTPClient(p.config.BaseURL), MaxBytes: c.Archive.MaxBytes})
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, p)
+		list = append(list, made)
 	}
 	return append(list, generate.NewDemo()), nil
 }
@@ -181,11 +190,15 @@ func origins(providers []generate.Provider) map[string][]string {
 // settingNotes are what the setup page shows of the settings.
 func settingNotes(c Config, providers []generate.Provider) http.SettingNotes {
 	var n http.SettingNotes
+	addresses := map[string]web.SettingNote{
+		"openai":    {Detail: c.OpenAI.BaseURL, From: "OPENAI_BASE_URL"},
+		"replicate": {Detail: c.Replicate.BaseURL, From: "REPLICATE_BASE_URL"},
+		"dashscope": {Detail: c.DashScope.BaseURL, From: "DASHSCOPE_BASE_URL"},
+		"a1111":     {Detail: c.A1111.BaseURL, From: "A1111_URL"},
+	}
 	for _, p := range providers {
-		note := web.SettingNote{Name: p.Info().Name}
-		if note.Name == "openai" {
-			note.Detail, note.From = c.OpenAI.BaseURL, "OPENAI_BASE_URL"
-		}
+		note := addresses[p.Info().Name]
+		note.Name = p.Info().Name
 		n.Providers = append(n.Providers, note)
 	}
 	if c.S3.Bucket != "" {

@@ -26,7 +26,11 @@ type Config struct {
 
 	S3      S3Config
 	Archive ArchiveConfig
-	OpenAI  OpenAIConfig
+	OpenAI  ProviderConfig
+
+	Replicate ProviderConfig
+	DashScope ProviderConfig
+	A1111     ProviderConfig
 
 	Effective []EffectiveSetting // what `afterimage config` shows
 }
@@ -64,12 +68,12 @@ type ArchiveConfig struct {
 	Proxy    string
 }
 
-// OpenAIConfig is an OpenAI-compatible provider.
-type OpenAIConfig struct {
+// ProviderConfig is a provider and its server.
+type ProviderConfig struct {
 	APIKey  string // empty: the server wants none
 	BaseURL string
 	Models  []string // empty: the provider's own list
-	Enabled bool     // a key or a base URL was given
+	Enabled bool     // what it needs was given: for most a key, for others an address
 }
 
 // LoadConfig reads the environment, given as os.Environ does, and the files it names. It returns every problem that it
@@ -87,6 +91,9 @@ func LoadConfig(environ []string, readFile func(string) ([]byte, error)) (Config
 
 	c.deriveBaseURL()
 	c.OpenAI.Enabled = env.has("OPENAI_API_KEY") || env.has("OPENAI_BASE_URL")
+	c.Replicate.Enabled = env.has("REPLICATE_API_TOKEN")
+	c.DashScope.Enabled = env.has("DASHSCOPE_API_KEY")
+	c.A1111.Enabled = env.has("A1111_URL")
 	return c, problems
 }
 
@@ -141,9 +148,28 @@ func contradictions(env *environment) []Problem {
 		// Going on would keep the images on this machine's disk while somebody believes that they are in the bucket.
 		problems = append(problems, Problem{Name: "S3_BUCKET", Text: "is missing: " + given + " is set; name the bucket, or unset the others to use the disk"})
 	}
-	if env.has("OPENAI_MODELS") && !env.has("OPENAI_API_KEY") && !env.has("OPENAI_BASE_URL") {
-		problems = append(problems, Problem{Name: "OPENAI_MODELS", Warning: true,
-			Text: "has no effect: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set"})
+	return append(problems, withoutEffect(env)...)
+}
+
+// withoutEffect are settings of a provider that is not set up.
+func withoutEffect(env *environment) (problems []Problem) {
+	for _, p := range []struct {
+		names, needs []string
+		text         string
+	}{
+		{[]string{"OPENAI_MODELS"}, []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"}, "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set"},
+		{[]string{"REPLICATE_BASE_URL", "REPLICATE_MODELS"}, []string{"REPLICATE_API_TOKEN"}, "REPLICATE_API_TOKEN is not set"},
+		{[]string{"DASHSCOPE_BASE_URL", "DASHSCOPE_MODELS"}, []string{"DASHSCOPE_API_KEY"}, "DASHSCOPE_API_KEY is not set"},
+		{[]string{"A1111_API_AUTH", "A1111_MODELS"}, []string{"A1111_URL"}, "A1111_URL is not set"},
+	} {
+		if slices.ContainsFunc(p.needs, env.has) {
+			continue
+		}
+		for _, name := range p.names {
+			if env.has(name) {
+				problems = append(problems, Problem{Name: name, Warning: true, Text: "has no effect: " + p.text})
+			}
+		}
 	}
 	return problems
 }

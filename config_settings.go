@@ -175,17 +175,3 @@ func fetchSettings() []setting {
 			read:    into(parseProxy, func(c *Config) *string { return &c.Archive.Proxy }), shown: redactURL},
 	}
 }
-
-func providerSettings() []setting {
-	return []setting{
-		{name: "OPENAI_API_KEY", unset: "no such provider", accepts: "the key, without spaces", secret: true,
-			help: "makes OpenAI a provider",
-			read: into(parseWord, func(c *Config) *string { return &c.OpenAI.APIKey })},
-		{name: "OPENAI_BASE_URL", fallback: "https://api.openai.com/v1", accepts: "http://host/path or https://host/path",
-			help: "any OpenAI-compatible server; a provider also without a key",
-			read: into(parseWebURL, func(c *Config) *string { return &c.OpenAI.BaseURL }), shown: redactURL},
-		{name: "OPENAI_MODELS", unset: "the provider's own list", accepts: "1 to 100 model names, comma-separated",
-			help: "models to offer",
-			read: into(listOf(100, parseWord), func(c *Config) *[]string { return &c.OpenAI.Models })},
-	}
-}

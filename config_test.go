@@ -44,7 +44,9 @@ func TestNothingSetGivesTheDefaultsWithoutAProblem(t *testing.T) {
 			Timeout: 5 * time.Minute, StallTimeout: 20 * time.Second, MinSpeed: 4096,
 			Ports: []int{80, 443},
 		},
-		OpenAI: OpenAIConfig{BaseURL: "https://api.openai.com/v1"},
+		OpenAI:    ProviderConfig{BaseURL: "https://api.openai.com/v1"},
+		Replicate: ProviderConfig{BaseURL: "https://api.replicate.com"},
+		DashScope: ProviderConfig{BaseURL: "https://dashscope.aliyuncs.com"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -75,8 +77,8 @@ func TestGoodValues(t *testing.T) {
 		{"IMAGE_ARCHIVE_PORTS=443", func(c Config) any { return c.Archive.Ports }, []int{443}},
 		{"IMAGE_ARCHIVE_RESOLVER=[2606:4700::1111]:53", func(c Config) any { return c.Archive.Resolver }, "[2606:4700::1111]:53"},
 		{"IMAGE_ARCHIVE_PROXY=socks5://u:p@proxy:1080", func(c Config) any { return c.Archive.Proxy }, "socks5://u:p@proxy:1080"},
-		{"OPENAI_BASE_URL=http://localhost:8000/v1/", func(c Config) any { return c.OpenAI }, OpenAIConfig{BaseURL: "http://localhost:8000/v1", Enabled: true}},
-		{"OPENAI_API_KEY=sk-1", func(c Config) any { return c.OpenAI }, OpenAIConfig{APIKey: "sk-1", BaseURL: "https://api.openai.com/v1", Enabled: true}},
+		{"OPENAI_BASE_URL=http://localhost:8000/v1/", func(c Config) any { return c.OpenAI }, ProviderConfig{BaseURL: "http://localhost:8000/v1", Enabled: true}},
+		{"OPENAI_API_KEY=sk-1", func(c Config) any { return c.OpenAI }, ProviderConfig{APIKey: "sk-1", BaseURL: "https://api.openai.com/v1", Enabled: true}},
 	} {
 		t.Run(c.env, func(t *testing.T) {
 			cfg, problems := load(t, c.env)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// prefixes of our settings. The first two are ours alone; other programs read S3_ and OPENAI_ variables too.
+// prefixes of our settings. The first two are ours alone; other programs read those of S3 and the providers too.
 var (
 	ownPrefixes = []string{"AFTERIMAGE_", "IMAGE_ARCHIVE_"}
-	prefixes    = append([]string{"S3_", "OPENAI_"}, ownPrefixes...)
+	prefixes    = append([]string{"S3_", "OPENAI_", "REPLICATE_", "DASHSCOPE_", "A1111_"}, ownPrefixes...)
 )
 
 // unknownNames reports variables with one of our prefixes that we do not know, as warnings. One that is ours alone and

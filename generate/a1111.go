@@ -8,7 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,23 +21,20 @@ type A1111 struct {
 
 var _ Provider = (*A1111)(nil)
 
-// NewA1111 makes the provider "a1111". BaseURL may hold a user and a password
-// for --api-auth. Models are names of checkpoints; default: "default", which
-// is whatever the server has loaded.
+// NewA1111 makes the provider "a1111". Key is "user:password" where the server
+// runs with --api-auth. Models are names of checkpoints; default: "default",
+// which is whatever the server has loaded.
 func NewA1111(c ServerConfig) (*A1111, error) {
-	basic := ""
-	if u, err := url.Parse(c.BaseURL); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		basic = base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
-		u.User = nil
-		c.BaseURL, c.Key = u.String(), password
+	login := c.Key
+	if login != "" {
+		c.Key = base64.StdEncoding.EncodeToString([]byte(login))
 	}
-	a, err := newAPI(c, "A1111_URL", "A1111_URL", "http://127.0.0.1:7860", "")
+	a, err := newAPI(c, "A1111_URL", "A1111_API_AUTH", "http://127.0.0.1:7860", "Basic ")
 	if err != nil {
 		return nil, err
 	}
-	if basic != "" {
-		a.auth, a.secrets = "Basic "+basic, append(a.secrets, basic)
+	if _, password, ok := strings.Cut(login, ":"); ok && password != "" {
+		a.secrets = append(a.secrets, password)
 	}
 	p := &A1111{api: a}
 	names := c.Models
