@@ -128,7 +128,7 @@ func (w *claimWorld) p99(ctx context.Context, each int) (float64, error) {
 }
 
 func request(instance, limit int) records.ClaimRequest {
-	return records.ClaimRequest{Kind: records.KindArchive, Limit: limit, InstanceID: "bench" + strconv.Itoa(instance), TTL: 10 * time.Minute}
+	return records.ClaimRequest{Kind: records.KindArchive, Limit: limit, InstanceID: "bench" + strconv.Itoa(instance), TTL: 10 * time.Minute, Onward: true}
 }
 
 // churnBatch is how many jobs of one instance are claimed and done together

@@ -26,6 +26,7 @@ type pump struct {
 	withheld bool                    // idle work was not claimed since there is other work
 	again    time.Duration           // when to ask for the limit again; 0: not by ourselves
 	idleAt   time.Time               // when idle work was claimed last
+	whole    bool                    // the next claim looks at the whole queue
 
 	mu      sync.Mutex
 	running map[records.Fence]*runningJob
@@ -76,6 +77,7 @@ func (p *pump) run(ctx context.Context) {
 	poll := time.NewTicker(p.w.Poll)
 	defer poll.Stop()
 	p.wake() // scan at once
+	p.whole = true
 	var done []records.Settlement
 	tries := map[records.Fence]int{}
 	var again <-chan time.Time // set while the database does not answer
@@ -91,9 +93,9 @@ func (p *pump) run(ctx context.Context) {
 				p.renew(ctx)
 			}
 		case <-poll.C:
-			look = true
+			look, p.whole = true, true
 		case <-again:
-			look = true
+			look, p.whole = true, true
 		case <-show.C:
 			look = true
 		case <-stop:
@@ -155,6 +157,7 @@ func (p *pump) advance(ctx context.Context, done []records.Settlement, tries map
 		}
 		if err == nil {
 			p.markShown(claim.Show)
+			p.whole = p.whole && claim.Limit == 0
 		}
 		for _, j := range jobs {
 			p.start(ctx, j)
@@ -188,7 +191,7 @@ func (p *pump) claimRequest(limit int) records.ClaimRequest {
 		limit = 0
 	}
 	r := p.request(p.limited(limit))
-	r.Show = p.toShow()
+	r.Show, r.Onward = p.toShow(), !p.whole
 	return r
 }
 

@@ -12,7 +12,8 @@ CREATE FUNCTION complete_and_claim(
 	done JSON,    -- [{job, claim, owner}] by job
 	next JSON,    -- rows of jobs
 	changes JSON, -- [{image, event}] by owner and image; event may be null
-	claim_kind TEXT, claim_limit BIGINT, claim_owner TEXT, claim_instance TEXT, claim_spool TEXT, claim_until TIMESTAMPTZ)
+	claim_kind TEXT, claim_limit BIGINT, claim_owner TEXT, claim_instance TEXT, claim_spool TEXT, claim_until TIMESTAMPTZ,
+	from_lane BIGINT, from_turn BIGINT, from_deadline TIMESTAMPTZ, from_id TEXT) -- the place where the claim begins to look
 -- What was claimed: the job's columns, then its image's, empty where there is no such image.
 RETURNS TABLE (
 	id TEXT, kind TEXT, ref TEXT, user_id TEXT, data TEXT, state TEXT, lane BIGINT, turn BIGINT,
@@ -70,6 +71,7 @@ BEGIN
 		WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
 			WHERE kind = claim_kind AND state = 'ready' AND (spool_id = '' OR spool_id = claim_spool)
+				AND (lane, turn, deadline, id) >= (from_lane, from_turn, from_deadline, from_id)
 			ORDER BY lane, turn, deadline, id
 			LIMIT claim_limit
 			FOR UPDATE SKIP LOCKED),

@@ -25,6 +25,10 @@ type ClaimRequest struct {
 	InstanceID string
 	SpoolID    string        // jobs bound to another spool are left alone
 	TTL        time.Duration // of the lease
+	// Onward looks no further back than the last claim of this process got, but
+	// for jobs that were told of since. False looks at the whole queue, which
+	// finds also what nobody told of.
+	Onward bool
 	// Show are jobs that have been running for a while, so that people should
 	// see it. What ends at once is not worth two writes.
 	Show []Job
@@ -34,14 +38,14 @@ type ClaimRequest struct {
 // column, which would fail every claim that comes upon it.
 const maxClaim = `9000000000000000000`
 
-func (t *tx) claim(r ClaimRequest) ([]Job, error) {
+func (t *tx) claim(r ClaimRequest, from place) ([]Job, error) {
 	state := JobReady
 	if r.Suspects {
 		state = JobSuspect
 	}
-	pool, args := ``, []any{r.Kind, r.SpoolID}
+	where, args := ``, []any{r.Kind, r.SpoolID}
 	if r.Pool != "" {
-		pool, args = ` AND pool = ? AND pool <> ''`, append(args, r.Pool) // the second as the index has it
+		where, args = ` AND pool = ? AND pool <> ''`, append(args, r.Pool) // the second as the index has it
 	}
 	if t.postgres {
 		// The order of the index is the order of the queue. With statistics from
@@ -49,13 +53,16 @@ func (t *tx) claim(r ClaimRequest) ([]Job, error) {
 		if _, err := t.exec(`SET LOCAL enable_sort = off`); err != nil {
 			return nil, err
 		}
+		// The planner takes a comparison of rows as a range of the index.
+		where += ` AND (lane, turn, deadline, id) >= (?, ?, ?, ?)`
+		args = append(args, from.lane, from.turn, from.deadline, from.id)
 	}
 	// MATERIALIZED: as a plain subquery the planner may run the SELECT once a
 	// row and so claim more than the limit.
 	var jobs []Job
 	err := t.all(&jobs, `WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
-			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)`+pool+`
+			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)`+where+`
 			ORDER BY lane, turn, deadline, id
 			LIMIT ?`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'running', claim = CASE WHEN claim < `+maxClaim+` THEN claim + 1 ELSE 1 END, owner = ?, instance_id = ?, leased_until = ?

@@ -25,11 +25,22 @@ func (db *DB) KnowSessions(ours bool) {
 
 // AdvanceInOneCall is what Advance tries first on PostgreSQL.
 func (db *DB) AdvanceInOneCall(ctx context.Context, list []Settlement, r ClaimRequest) ([]Job, bool) {
-	return db.advanceInOneCall(ctx, list, r)
+	return db.advanceInOneCall(ctx, list, r, front)
 }
 
 // AdvanceByStatements is Advance on SQLite, and on PostgreSQL for whatever is
 // out of the ordinary.
 func (db *DB) AdvanceByStatements(ctx context.Context, list []Settlement, r ClaimRequest) ([]error, []Job, error) {
-	return db.advanceByStatements(ctx, list, r)
+	return db.advanceByStatements(ctx, list, r, front)
 }
+
+// PlaceText is a place as a notification carries it.
+func PlaceText(lane, turn int64, deadline Time, id string) string {
+	return place{lane, turn, deadline, id}.String()
+}
+
+// FrontText is the place before every job.
+func FrontText() string { return front.String() }
+
+// ReadPlaceText reads a place and writes it again.
+func ReadPlaceText(s string) string { return readPlace(s).String() }

@@ -52,5 +52,8 @@ func (t *tx) hurry() (int, error) {
 	n, err := t.exec(`WITH late AS MATERIALIZED (
 			SELECT id FROM jobs WHERE state = 'ready' AND turn > 0 AND deadline < ? ORDER BY id`+t.skipLocked()+`)
 		UPDATE jobs SET turn = 0 FROM late WHERE jobs.id = late.id`, t.now.Add(urgent))
+	if n > 0 {
+		t.ready(KindArchive)
+	}
 	return int(n), err
 }

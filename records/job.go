@@ -116,11 +116,12 @@ func (t *tx) jobValues(j newJob) []any {
 	if j.dedupe == "" {
 		j.dedupe = j.kind + ":" + j.ref
 	}
-	t.kinds[j.kind] = true
+	id := t.orderedID()
+	t.readyAt(j.kind, place{int64(j.lane), j.turn, j.deadline, id})
 	if j.lane != LaneIdle { // other instances find idle work when they look: it has time
 		t.enqueued[j.kind] = true
 	}
-	return []any{t.orderedID(), j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.pool, j.dedupe, t.now}
+	return []any{id, j.kind, j.ref, j.userID, j.data, state, j.lane, j.turn, j.deadline, j.runAt, j.spoolID, j.pool, j.dedupe, t.now}
 }
 
 // JobsOf lists the jobs about one thing.

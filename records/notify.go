@@ -24,8 +24,11 @@ func (t *tx) notifyOthers() error {
 	if !t.postgres || len(t.enqueued) == 0 {
 		return nil
 	}
-	kinds := strings.Join(slices.Sorted(maps.Keys(t.enqueued)), ",")
-	if _, err := t.exec(`SELECT pg_notify(?, ?)`, channel, kinds); err != nil {
+	kinds := slices.Sorted(maps.Keys(t.enqueued))
+	for n, kind := range kinds {
+		kinds[n] = kind + " " + t.kinds[kind].String()
+	}
+	if _, err := t.exec(`SELECT pg_notify(?, ?)`, channel, strings.Join(kinds, ",")); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
@@ -119,12 +122,14 @@ func (db *DB) prove(ctx context.Context) bool {
 func (db *DB) heard(n *pq.Notification) {
 	if n == nil {
 		for _, kind := range []string{KindGenerate, KindArchive, KindDelete, KindThumbnail} {
+			db.marks.back(kind, front)
 			db.onJobs(kind)
 		}
 		return
 	}
-	for kind := range strings.SplitSeq(n.Extra, ",") {
-		if kind != "" {
+	for told := range strings.SplitSeq(n.Extra, ",") {
+		if kind, at, _ := strings.Cut(told, " "); kind != "" {
+			db.marks.back(kind, readPlace(at))
 			db.onJobs(kind)
 		}
 	}

@@ -13,19 +13,19 @@ import (
 // which is several times faster. It only takes what the worker does for almost
 // every image: jobs that are done, and the claim of the next archive jobs. It
 // reports whether it did it; if not, nothing was written.
-func (db *DB) advanceInOneCall(ctx context.Context, list []Settlement, r ClaimRequest) ([]Job, bool) {
+func (db *DB) advanceInOneCall(ctx context.Context, list []Settlement, r ClaimRequest, from place) ([]Job, bool) {
 	if !db.postgres || !isCommon(list, r) {
 		return nil, false
 	}
 	t := db.newTx(ctx, nil)
-	args, err := t.oneCallArgs(list, r)
+	args, err := t.oneCallArgs(list, r, from)
 	if err != nil {
 		return nil, false
 	}
 	var rows []claimedRow
 	// What is not as usual comes as an error, which the statements of Advance
 	// meet again and sort out.
-	if err := db.all(ctx, &rows, `SELECT * FROM complete_and_claim(?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...); err != nil {
+	if err := db.all(ctx, &rows, `SELECT * FROM complete_and_claim(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...); err != nil {
 		return nil, false
 	}
 	jobs := make([]Job, len(rows))
@@ -54,7 +54,7 @@ func isCommon(list []Settlement, r ClaimRequest) bool {
 	return r.Limit > 0 || len(list) > 0
 }
 
-func (t *tx) oneCallArgs(list []Settlement, r ClaimRequest) ([]any, error) {
+func (t *tx) oneCallArgs(list []Settlement, r ClaimRequest, from place) ([]any, error) {
 	type fence struct {
 		Job   string `json:"job"`
 		Claim int64  `json:"claim"`
@@ -86,7 +86,7 @@ func (t *tx) oneCallArgs(list []Settlement, r ClaimRequest) ([]any, error) {
 		changes = append(changes, row)
 		t.changed[c.Image.UserID] = true
 	}
-	args := make([]any, 0, 9)
+	args := make([]any, 0, 13)
 	for _, v := range []any{done, next, changes} {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -94,7 +94,7 @@ func (t *tx) oneCallArgs(list []Settlement, r ClaimRequest) ([]any, error) {
 		}
 		args = append(args, string(text))
 	}
-	return append(args, r.Kind, r.Limit, NewID(), r.InstanceID, r.SpoolID, t.now.Add(r.TTL)), nil
+	return append(args, r.Kind, r.Limit, NewID(), r.InstanceID, r.SpoolID, t.now.Add(r.TTL), from.lane, from.turn, from.deadline, from.id), nil
 }
 
 // jsonRow is a row of a table as PostgreSQL's json_populate_record takes it;

@@ -37,6 +37,7 @@ type DB struct {
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
 	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
 
+	marks    marks
 	onJobs   func(kind string)
 	onChange func(userID string)
 }

@@ -57,13 +57,24 @@ func (db *DB) Settle(ctx context.Context, list []Settlement) []error {
 // The errors of the settlements are as of Settle: one that fails takes neither
 // the others nor the claim with it. The jobs are in the order of their claim.
 func (db *DB) Advance(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
-	if jobs, ok := db.advanceInOneCall(ctx, list, r); ok {
-		return make([]error, len(list)), jobs, nil
+	in := pool{r.Kind, r.Pool}
+	from, version := db.marks.get(in)
+	if !r.Onward {
+		from = front
 	}
-	return db.advanceByStatements(ctx, list, r)
+	jobs, ok := db.advanceInOneCall(ctx, list, r, from)
+	if ok {
+		errs = make([]error, len(list))
+	} else if errs, jobs, err = db.advanceByStatements(ctx, list, r, from); err != nil {
+		return errs, jobs, err
+	}
+	if !r.Suspects {
+		db.marks.set(in, version, jobs)
+	}
+	return errs, jobs, nil
 }
 
-func (db *DB) advanceByStatements(ctx context.Context, list []Settlement, r ClaimRequest) (errs []error, jobs []Job, err error) {
+func (db *DB) advanceByStatements(ctx context.Context, list []Settlement, r ClaimRequest, from place) (errs []error, jobs []Job, err error) {
 	errs = make([]error, len(list))
 	err = db.write(ctx, func(t *tx) error {
 		jobs = nil // of an earlier try
@@ -75,7 +86,7 @@ func (db *DB) advanceByStatements(ctx context.Context, list []Settlement, r Clai
 			return fmt.Errorf("show what runs: %w", err)
 		}
 		if r.Limit > 0 {
-			if jobs, err = t.claim(r); err != nil {
+			if jobs, err = t.claim(r, from); err != nil {
 				return fmt.Errorf("claim %s jobs: %w", r.Kind, err)
 			}
 			if changes, err = t.present(r.Kind, jobs, changes); err != nil {
@@ -186,7 +197,7 @@ func (t *tx) settleJob(s *Settlement) (bool, error) {
 	}
 	args = append(args, validText(s.Error), s.SpoolID, s.SpoolID)
 	if s.Verdict != Discard && s.Verdict != Hold {
-		t.kinds[s.Job.Kind] = true // somebody has to set a timer, or to claim it
+		t.readyAt(s.Job.Kind, s.Job.place()) // somebody has to set a timer, or to claim it
 	}
 	n, err := t.exec(`UPDATE jobs SET `+set+`, owner = '', instance_id = '', leased_until = NULL, last_error = ?,
 		spool_id = CASE WHEN ? = '' THEN spool_id ELSE ? END

@@ -21,10 +21,10 @@ type tx struct {
 	ctx      context.Context
 	postgres bool
 	now      Time
-	ids      int64           // ordered ids given out
-	kinds    map[string]bool // whose jobs became due
-	enqueued map[string]bool // of these, those that any instance may claim
-	changed  map[string]bool // whose images changed
+	ids      int64            // ordered ids given out
+	kinds    map[string]place // whose jobs became due, and the first one's place
+	enqueued map[string]bool  // of these, those that any instance may claim
+	changed  map[string]bool  // whose images changed
 }
 
 // tries bounds how often a transaction that PostgreSQL broke off is run again.
@@ -70,12 +70,13 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 }
 
 func (db *DB) newTx(ctx context.Context, sqlTx *sqlx.Tx) *tx {
-	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]bool{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
+	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]place{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
 }
 
 // tell says what a transaction that is committed has changed.
 func (db *DB) tell(t *tx) {
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
+		db.marks.back(kind, t.kinds[kind])
 		db.onJobs(kind)
 	}
 	for _, user := range slices.Sorted(maps.Keys(t.changed)) {
@@ -84,7 +85,17 @@ func (db *DB) tell(t *tx) {
 }
 
 // ready notes that jobs of a kind became due, for everybody to be told.
-func (t *tx) ready(kind string) { t.kinds[kind], t.enqueued[kind] = true, true }
+func (t *tx) ready(kind string) {
+	t.readyAt(kind, front)
+	t.enqueued[kind] = true
+}
+
+// readyAt notes that a job at a place became due, for this process to be told.
+func (t *tx) readyAt(kind string, at place) {
+	if first, ok := t.kinds[kind]; !ok || at.compare(first) < 0 {
+		t.kinds[kind] = at
+	}
+}
 
 // isConflict reports a deadlock or a serialization failure.
 func isConflict(err error) bool {
