@@ -1,9 +1,6 @@
 package fetch
 
 import (
-	"bufio"
-	"compress/gzip"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -16,7 +13,7 @@ import (
 // was announced, or -1.
 func (f *fetch) judgeAnswer(resp *http.Response, body io.Reader) (whole int64, err error) {
 	switch {
-	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusNonAuthoritativeInfo: // the latter by way of a proxy
 		return resp.ContentLength, nil
 	case resp.StatusCode == http.StatusPartialContent:
 		if total, ok := wholeRange(resp.Header.Get("Content-Range")); ok {
@@ -24,11 +21,19 @@ func (f *fetch) judgeAnswer(resp *http.Response, body io.Reader) (whole int64, e
 		}
 	}
 	e := f.statusError(resp.StatusCode, textOf(body, f.secrets))
+	wait := RetryAfter(resp.Header, time.Now())
+	if wait > 0 && slices.Contains(askedToWait, resp.StatusCode) {
+		e.Final = false
+	}
 	if !e.Final {
-		e.RetryAfter = RetryAfter(resp.Header, time.Now())
+		e.RetryAfter = wait
 	}
 	return 0, e
 }
+
+// askedToWait are refusals that are not the last word when they say when to come again: a limit of
+// requests, or an image that is not there yet.
+var askedToWait = []int{400, 403, 404, 409, 423}
 
 // wholeRange accepts a partial answer that is the whole: some servers send one unasked.
 func wholeRange(contentRange string) (total int64, ok bool) {
@@ -87,23 +92,6 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		return min(max(at.Sub(now), 0), day)
 	}
 	return 0
-}
-
-// decode undoes the content encoding. A body that is called gzip and is not stays as it is: stores
-// serve such objects when the label was a mistake, and the bytes decide.
-func decode(h http.Header, body io.Reader) (io.Reader, error) {
-	encoding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
-	switch encoding {
-	case "", "identity", "none", "binary", "aws-chunked":
-		return body, nil
-	case "gzip", "x-gzip":
-		r := bufio.NewReader(body)
-		if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {
-			return r, nil
-		}
-		return gzip.NewReader(r)
-	}
-	return nil, final(Odd, fmt.Sprintf("content encoding %.40q", encoding))
 }
 
 // newPace wraps a body in this client's limits.

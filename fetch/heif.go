@@ -88,7 +88,10 @@ func walkHEIF(f *file) (Image, error) {
 		return Image{}, err
 	}
 	if meta.end == 0 && moov.end == 0 {
-		return Image{}, w.cut(w.size) // the description is still to come
+		if w.size == ftyp.end {
+			return Image{}, w.cut(w.size)
+		}
+		return Image{}, final(NotImage, "a media file without a picture")
 	}
 	if meta.end != 0 {
 		if err := w.meta(meta); err != nil {
@@ -100,7 +103,10 @@ func walkHEIF(f *file) (Image, error) {
 			return Image{}, err
 		}
 	}
-	if !w.sized {
+	switch {
+	case !w.sized && meta.end == 0:
+		return Image{}, final(NotImage, "a film")
+	case !w.sized:
 		return Image{}, bad(meta.start, "no size of the picture")
 	}
 	if w.turned {

@@ -167,7 +167,8 @@ func (w *heifWalk) property(p box) error {
 	return c.err
 }
 
-// movie reads how many frames an image sequence has, and its size when no item gave one.
+// movie reads how many frames an image sequence has, and its size when no item gave one. Tracks of
+// films and sounds are no pictures, whatever the brand of the file says.
 func (w *heifWalk) movie(moov box) error {
 	return w.boxes(moov.start, moov.end, false, func(trak box) error {
 		if trak.kind != "trak" {
@@ -177,6 +178,9 @@ func (w *heifWalk) movie(moov box) error {
 		if err != nil {
 			return err
 		}
+		if is, err := w.isPictures(in["mdia"]); err != nil || !is {
+			return err
+		}
 		if in["tkhd"].end != 0 && !w.sized {
 			if err := w.trackSize(in["tkhd"]); err != nil {
 				return err
@@ -184,6 +188,17 @@ func (w *heifWalk) movie(moov box) error {
 		}
 		return w.samples(in["mdia"])
 	})
+}
+
+// isPictures says whether the handler of a track's media is that of an image sequence.
+func (w *heifWalk) isPictures(mdia box) (bool, error) {
+	in, err := w.children(mdia, 0)
+	if err != nil || in["hdlr"].end == 0 {
+		return false, err
+	}
+	c := w.cursor(in["hdlr"])
+	c.skip(8)
+	return c.uint(4) == 'p'<<24|'i'<<16|'c'<<8|'t', c.err
 }
 
 // trackSize reads the last two numbers of a track's header: width and height in 16.16.
@@ -218,7 +233,7 @@ func (w *heifWalk) samples(mdia box) error {
 	if c.err != nil {
 		return c.err
 	}
-	w.frames = max(w.frames, frames) // alpha is a track of its own
+	w.frames = max(w.frames, frames) // of several tracks: previews are some of their own
 	switch {
 	case w.frames > w.lim.Frames:
 		return tooLarge("more than %d frames", w.lim.Frames)

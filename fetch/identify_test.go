@@ -94,6 +94,10 @@ func TestIdentify(t *testing.T) {
 		{name: "an AVIF with 5 MiB of profile", file: heif{major: "avif", item: "av01", w: 64, h: 48, profile: 5 << 20}.file(), reason: TooLarge, final: final},
 		{name: "an image box around another codec", file: heif{major: "mif1", item: "jpeg", w: 64, h: 48}.file(), reason: NotImage, final: final},
 
+		{name: "a film with the brand of an AVIF", file: slices.Concat(mediaBox("ftyp", []byte("avif"), u32s(0), []byte("iso2")), mediaBox("mdat", make([]byte, 99)), moovOf("vide", 5)), reason: NotImage, final: final},
+		{name: "a media file with the brand of an AVIF and nothing to see", file: slices.Concat(mediaBox("ftyp", []byte("mif1"), u32s(0)), mediaBox("mdat", make([]byte, 99))), reason: NotImage, final: final},
+		{name: "a sequence without a still picture", file: slices.Concat(mediaBox("ftyp", []byte("avis"), u32s(0)), mediaBox("mdat", make([]byte, 99)), moovOf("pict", 5)), want: Image{MIME: "image/avif", Ext: ".avif", Width: 64, Height: 48, Frames: 5}},
+
 		{name: "a BMP", file: bmpFile(9, 5), want: Image{MIME: "image/bmp", Ext: ".bmp", Width: 9, Height: 5}},
 		{name: "a BMP from the top", file: bmpFile(9, -5), want: Image{MIME: "image/bmp", Ext: ".bmp", Width: 9, Height: 5}},
 		{name: "half a BMP", file: half(bmpFile(9, 5)), reason: Corrupt, final: passing},

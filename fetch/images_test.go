@@ -198,8 +198,14 @@ func avifFile() []byte {
 }
 
 // avisMoov says that a sequence has so many frames.
-func avisMoov(frames uint32) []byte {
-	return mediaBox("moov", mediaBox("trak", mediaBox("mdia", mediaBox("minf", mediaBox("stbl", mediaBox("stsz", u32s(0, 0, frames)))))))
+func avisMoov(frames uint32) []byte { return moovOf("pict", frames) }
+
+// moovOf describes one track, as of pictures ("pict") or of a film ("vide").
+func moovOf(handler string, frames uint32) []byte {
+	tkhd := mediaBox("tkhd", make([]byte, 76), u32s(64<<16, 48<<16))
+	return mediaBox("moov", mediaBox("trak", tkhd, mediaBox("mdia",
+		mediaBox("hdlr", u32s(0, 0), []byte(handler), make([]byte, 13)),
+		mediaBox("minf", mediaBox("stbl", mediaBox("stsz", u32s(0, 0, frames)))))))
 }
 
 // ---- BMP ----
