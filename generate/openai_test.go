@@ -40,7 +40,10 @@ type got struct {
 	Index              int
 	URL, Body, Revised string
 	Seed               int64
-	Reason             string
+	Reason, Message    string
+	Partial            bool
+	PartialIndex       int
+	Progress           float64
 }
 
 func collect(t *testing.T, p Provider, req Request) ([]got, error) {
