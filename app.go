@@ -87,12 +87,12 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	if err != nil {
 		return nil, err
 	}
-	a.archiver = archive.New(archive.Config{
-		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers),
-		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Thumbnails: true, Log: log,
-	})
 	runner := generate.New(generate.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
+	})
+	a.archiver = archive.New(archive.Config{
+		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers), Resolve: runner.Resolve,
+		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Thumbnails: true, Log: log,
 	})
 	beatEvery := beatIntervalSQLite
 	if db.Postgres() {

@@ -112,7 +112,7 @@ func (r *Runner) begin(ctx context.Context, job records.Job) (*call, records.Set
 	switch {
 	case g.Status == records.GenerationGenerating:
 		return c, records.Settlement{}
-	case g.Status != records.GenerationCanceled && c.reopen():
+	case g.Status != records.GenerationCanceled && c.takeUpUnknown():
 		return c, records.Settlement{}
 	case g.Status != records.GenerationUnknown:
 		c.cancelTasks(ctx, g.Calls)

@@ -121,7 +121,7 @@ func (c *call) done() records.Settlement {
 	unknown := slices.ContainsFunc(c.images, func(i records.Image) bool { return i.Status == records.Unknown })
 	if unknown && c.askable() {
 		s := c.settle(records.Defer)
-		s.RunAt, s.Error = c.DB.Now().Add(lookAgain), "the outcome is unknown"
+		s.RunAt, s.Error = c.DB.Now().Add(askUnknownAgain), "the outcome is unknown"
 		return s
 	}
 	return c.settle(records.Complete)

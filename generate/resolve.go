@@ -53,23 +53,3 @@ func (r *Runner) Resolve(ctx context.Context, i *records.Image) (url string, exp
 	}
 	return found.URL, expires, nil
 }
-
-// AskAgain has the provider asked about a generation whose outcome is unknown,
-// or which should long be done. It reports whether there is anybody to ask:
-// then a job does it, and the images become made, failed, or stay as they are.
-func (r *Runner) AskAgain(ctx context.Context, generationID string) (asked bool, err error) {
-	g, images, err := r.DB.GenerationWork(ctx, generationID)
-	if err != nil {
-		return false, err
-	}
-	c := &call{Runner: r, generation: g, images: images, provider: r.providers[g.Provider]}
-	if c.provider == nil {
-		return false, nil
-	}
-	c.info = c.provider.Info()
-	switch {
-	case g.Status != records.GenerationCanceled && c.reopen(), g.Status == records.GenerationGenerating && c.askable():
-		return true, r.DB.EnqueueGenerate(ctx, generationID)
-	}
-	return false, nil
-}

@@ -152,9 +152,9 @@ func (c *call) overdue(last *Error) *Error {
 	return e
 }
 
-// reopen takes up images again whose outcome is unknown while the provider can
+// takeUpUnknown takes up images again whose outcome is unknown while the provider can
 // still be asked. It reports whether there are any.
-func (c *call) reopen() bool {
+func (c *call) takeUpUnknown() bool {
 	for n := range c.images {
 		i := &c.images[n]
 		one, ok := c.generation.Calls.Of(i.Position)
@@ -166,9 +166,9 @@ func (c *call) reopen() bool {
 	return len(c.reopened) > 0
 }
 
-// lookAgain is the pause before the next question about an outcome that is
+// askUnknownAgain is the pause before the next question about an outcome that is
 // unknown.
-const lookAgain = 5 * time.Minute
+const askUnknownAgain = 5 * time.Minute
 
 // askable reports that a task of unknown outcome can still be asked about.
 func (c *call) askable() bool {

@@ -110,26 +110,6 @@ func (db *DB) ShowProgress(ctx context.Context, f Fence, generationID string, pe
 	return nil
 }
 
-// EnqueueGenerate makes sure that a job looks after a generation; one that is
-// there already is told to begin.
-func (db *DB) EnqueueGenerate(ctx context.Context, generationID string) error {
-	err := db.write(ctx, func(t *tx) error {
-		_, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`, t.now, KindGenerate, generationID)
-		if err != nil {
-			return err
-		}
-		var g Generation
-		if err := t.get(&g, `SELECT `+generationColumns+` FROM generations WHERE id = ?`, generationID); err != nil {
-			return err
-		}
-		return t.enqueueGenerate(&g)
-	})
-	if err != nil {
-		return fmt.Errorf("enqueue generation %s: %w", generationID, err)
-	}
-	return nil
-}
-
 func (t *tx) enqueueGenerate(g *Generation) error {
 	_, err := t.enqueue(newJob{kind: KindGenerate, ref: g.ID, userID: g.UserID, spoolID: spoolOf(g.Inputs), pool: g.Provider})
 	return err
