@@ -19,6 +19,8 @@ type Config struct {
 	Language    string // of pages where nothing says better: en or zh-CN
 	ImageAccess string // link or login
 
+	TrashRetention time.Duration // what is in the trash for longer is deleted for ever; 0: never
+
 	AdminUsername string // empty: a setup link is printed
 	AdminPassword string
 

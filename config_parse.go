@@ -118,6 +118,25 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
+// days is duration where people think in days: 30d.
+func days(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		number, isDays := strings.CutSuffix(s, "d")
+		if !isDays {
+			return duration(least, most)(s)
+		}
+		n, err := strconv.ParseFloat(number, 64)
+		switch d := n * float64(24*time.Hour); {
+		case err != nil:
+			return 0, errors.New("is not a duration")
+		case !(d >= float64(least) && d <= float64(most)): // also what is no number
+			return 0, errors.New("is out of range")
+		default:
+			return time.Duration(d), nil
+		}
+	}
+}
+
 // Units of sizes: with an i they are powers of 1024.
 var byteUnits = map[string]int64{
 	"": 1, "b": 1,

@@ -103,6 +103,13 @@ func (s *faultyStore) Put(ctx context.Context, o storage.Object, body io.ReadSee
 	return info, err
 }
 
+func (s *faultyStore) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, storage.Info, error) {
+	if err := s.trouble(ctx, "open", key); err != nil {
+		return nil, storage.Info{}, err
+	}
+	return s.Disk.Open(ctx, key, offset, length)
+}
+
 func (s *faultyStore) Delete(ctx context.Context, key string) error {
 	if err := s.trouble(ctx, "delete", key); err != nil {
 		return err

@@ -71,6 +71,9 @@ func (t *task) fromStore(ctx context.Context) (bytes, error) {
 			return fmt.Errorf("read back %s: %w", found[0].Key, err)
 		}
 		h.Sum(b.sum[:0])
+		if known := t.image.SHA256; known != "" && known != fmt.Sprintf("%x", b.sum) {
+			return fmt.Errorf("read back %s: it is not what was stored", found[0].Key)
+		}
 		return nil
 	})
 }

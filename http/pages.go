@@ -125,6 +125,9 @@ func (s *Server) layout(r *http.Request, nav string) web.Layout {
 	l := web.Layout{Nav: nav, Path: pagePath(r)}
 	if v := sessionOf(r); v != nil {
 		l.User, l.Theme, l.IsAdmin = v.user.Username, v.user.Theme, v.allows(records.ScopeOpsRead)
+		if l.IsAdmin {
+			l.Alarms = s.alarms(r.Context())
+		}
 	}
 	return l
 }

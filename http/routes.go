@@ -68,6 +68,7 @@ func (s *Server) apiRoutes(r chi.Router) {
 			r.Patch("/images/{id}", s.patchImage)
 			r.Delete("/images/{id}", s.deleteImage)
 			r.Post("/images/{id}/retry", s.retryImage)
+			r.Post("/images/{id}/verify", s.verifyImage)
 		})
 		r.Group(func(r chi.Router) {
 			r.Use(s.need(records.ScopeOpsRead))

@@ -39,6 +39,7 @@ var routeTable = map[string]access{
 	"PATCH /api/v1/images/{id}":            {kind: "api", scope: records.ScopeImagesWrite, id: "image", body: `{"trashed":true}`},
 	"DELETE /api/v1/images/{id}":           {kind: "api", scope: records.ScopeImagesWrite, id: "image"},
 	"POST /api/v1/images/{id}/retry":       {kind: "api", scope: records.ScopeImagesWrite, id: "image"},
+	"POST /api/v1/images/{id}/verify":      {kind: "api", scope: records.ScopeImagesWrite, id: "image"},
 	"GET /api/v1/archive":                  {kind: "api", scope: records.ScopeOpsRead},
 
 	"GET /setup":       {kind: "open"},

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
 
+	"afterimage/archive"
 	"afterimage/fetch"
 	"afterimage/generate"
 	"afterimage/records"
@@ -43,6 +44,8 @@ type Config struct {
 
 	// Paused says whether the store is paused, why, and since when.
 	Paused func() (reason string, since records.Time, paused bool)
+	// Verify reads the object of an image back and records what it finds.
+	Verify func(ctx context.Context, i *records.Image) (archive.Found, error)
 	// Settings are what the setup page shows of the settings.
 	Settings SettingNotes
 }

@@ -115,7 +115,8 @@ CREATE TABLE images (
 	trashed_at        TIMESTAMPTZ,
 	created_at        TIMESTAMPTZ NOT NULL,
 	updated_at        TIMESTAMPTZ NOT NULL,
-	archived_at       TIMESTAMPTZ
+	archived_at       TIMESTAMPTZ,
+	verified_at       TIMESTAMPTZ -- when its object was read back last and was whole; null: not since it was stored
 );
 CREATE INDEX images_user_created ON images (user_id, created_at, id);
 CREATE UNIQUE INDEX images_user_seq ON images (user_id, seq);
@@ -123,6 +124,10 @@ CREATE INDEX images_generation ON images (generation_id, position) WHERE generat
 CREATE INDEX images_import ON images (import_id, position) WHERE import_id IS NOT NULL;
 CREATE INDEX images_user_status ON images (user_id, status, created_at, id) WHERE trashed_at IS NULL;
 CREATE INDEX images_trash ON images (user_id, created_at, id) WHERE trashed_at IS NOT NULL;
+-- Whose turn it is to be read back: the index gives it without a sort.
+CREATE INDEX images_verify ON images (COALESCE(verified_at, archived_at, created_at), id) WHERE status = 'archived';
+-- Stored once and found damaged or missing since: they are looked at again.
+CREATE INDEX images_damaged ON images (id) WHERE status = 'archive_failed' AND object_key <> '';
 CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
 
 -- What a poller has to be told of images that are gone.

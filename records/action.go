@@ -35,7 +35,7 @@ func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
 			if err := t.enqueueArchive(i, LaneInteractive); err != nil {
 				return err
 			}
-			i.Status, i.Attempt, i.Reason, i.NextAttemptAt = Generated, 0, "", Time{}
+			i.Status, i.Attempt, i.Reason, i.NextAttemptAt, i.ObjectKey = Generated, 0, "", Time{}, ""
 		default:
 			return ErrNotPossible
 		}

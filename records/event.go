@@ -33,6 +33,8 @@ const (
 	EventUnknown        = "unknown"
 	EventTrashed        = "trashed"
 	EventRestored       = "restored"
+	EventVerified       = "verified" // its object was read back because somebody asked, or is whole again
+	EventDamaged        = "damaged"  // its object is missing or not what was stored
 )
 
 // maxDetail bounds an event's detail in bytes.

@@ -49,7 +49,9 @@ type Image struct {
 
 // Secured reports whether the bytes are safe on our side: in the store or in
 // a spool.
-func (i *Image) Secured() bool { return i.SpoolID != "" || i.ObjectKey != "" }
+func (i *Image) Secured() bool {
+	return i.SpoolID != "" || i.ObjectKey != "" && i.Status != ArchiveFailed // a failed one keeps the key of an object that is damaged
+}
 
 // Retryable reports whether Retry has anything to do: a next attempt waits, or
 // it failed and there is still something to archive from.

@@ -142,7 +142,7 @@ func (e Event) Icon() string {
 	switch e.Kind {
 	case "accepted", "imported":
 		return "s-queued"
-	case "attempt_failed", "generate_failed", "archive_failed":
+	case "attempt_failed", "generate_failed", "archive_failed", "damaged":
 		return "s-failed"
 	case "retried", "interrupted", "paused":
 		return "s-retry-wait"
@@ -161,7 +161,7 @@ func (e Event) Tone() string {
 	switch e.Kind {
 	case "archived", "verified":
 		return "ok"
-	case "attempt_failed", "generate_failed", "archive_failed":
+	case "attempt_failed", "generate_failed", "archive_failed", "damaged":
 		return "no"
 	}
 	return ""

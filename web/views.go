@@ -15,6 +15,8 @@ type Layout struct {
 	Path string
 	// Notice is shown once above the page; nil is none.
 	Notice *Message
+	// Alarms stand above every page for as long as they are so. They are for administrators.
+	Alarms []Message
 	// LiveURL is the event stream of the page, such as "/live?since=42"; empty is none.
 	// The browser replaces since by the id of the last event when it connects again.
 	LiveURL string
@@ -179,7 +181,7 @@ type ImageView struct {
 
 // Event is a line of "What happened". Kind is one of accepted, imported, generating, generated,
 // generate_failed, unknown, canceled, attempt_failed, paused, archived, archive_failed, retried,
-// interrupted, verified, trashed, restored.
+// interrupted, verified, damaged, trashed, restored.
 type Event struct {
 	At      time.Time
 	Kind    string
