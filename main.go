@@ -65,6 +65,7 @@ func commands() []command {
 		{"key", "create|list|revoke …", "manage API keys", keyCommand, keyUse},
 		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep, ""},
 		{"verify", "[--limit N] [--rate SPEED]", "read stored images back and compare them with what was stored", verify, verifyUse},
+		{"reconcile", "[--repair]", "compare the database with the store and the spool", reconcile, reconcileUse},
 		{"healthcheck", "", "ask the running app whether it is ready", healthcheck, ""},
 		{"version", "", "print the version", version, ""},
 	}

@@ -19,7 +19,7 @@ func (t *task) log() *slog.Logger {
 // objectKey is where an image's object lies, without the extension. It depends
 // on nothing but the id, so a repeat overwrites the same object, and an object
 // is found even if no row says that it was stored.
-func objectKey(id string) string { return "images/" + dated(id) }
+func objectKey(id string) string { return images + dated(id) }
 
 // dated is an id in the folder of the day it was made on.
 func dated(id string) string { return records.IDTime(id).Format("2006/01/02/") + id }
@@ -156,7 +156,7 @@ func (a *Archiver) needless(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return i.Status == records.Archived || i.Status == records.Canceled || i.Status == records.GenerateFailed, nil
+	return needless(i.Status), nil
 }
 
 func (a *Archiver) olderThan(id string, age time.Duration) (bool, error) {

@@ -14,7 +14,7 @@ import (
 
 // thumbPrefix is where an image's thumbnails lie. As with the object, it
 // depends on nothing but the id.
-func thumbPrefix(id string) string { return "thumbs/" + dated(id) + "-" }
+func thumbPrefix(id string) string { return thumbnails + dated(id) + "-" }
 
 func thumbKey(id, format string, size int) string {
 	return fmt.Sprintf("%s%d.%s", thumbPrefix(id), size, format)

@@ -18,11 +18,12 @@ type Kept struct {
 	Height     int    `db:"height"`
 	SHA256     string `db:"sha256"`
 	Thumb      string `db:"thumb"`
+	Sidecar    string `db:"sidecar"`
 	ArchivedAt Time   `db:"archived_at"`
 	CheckedAt  Time   `db:"checked_at"` // when it was known to be whole last
 }
 
-const keptColumns = `id, user_id, status, source_url, spool_id, object_key, bytes, width, height, sha256, thumb,
+const keptColumns = `id, user_id, status, source_url, spool_id, object_key, bytes, width, height, sha256, thumb, sidecar,
 	archived_at, ` + checkedAt + ` AS checked_at`
 
 // checkedAt is the index images_verify, word for word.
@@ -31,7 +32,7 @@ const checkedAt = `COALESCE(verified_at, archived_at, created_at)`
 // Kept is what has to be known of an image to verify it by hand.
 func (i *Image) Kept() Kept {
 	return Kept{ID: i.ID, UserID: i.UserID, Status: i.Status, SourceURL: i.SourceURL, SpoolID: i.SpoolID, ObjectKey: i.ObjectKey,
-		Bytes: i.Bytes, Width: i.Width, Height: i.Height, SHA256: i.SHA256, Thumb: i.Thumb, ArchivedAt: i.ArchivedAt}
+		Bytes: i.Bytes, Width: i.Width, Height: i.Height, SHA256: i.SHA256, Thumb: i.Thumb, Sidecar: i.Sidecar, ArchivedAt: i.ArchivedAt}
 }
 
 // OldestChecked lists archived images of everybody, the one first whose object
