@@ -111,7 +111,8 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	a.server, err = http.New(ctx, http.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
 		BaseURL: baseURL, PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
-		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage, Settings: settingNotes(c, providers),
+		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
+		Watch: runner.Watch, Settings: settingNotes(c, providers),
 	})
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ func readJSON(r *http.Request, v any) error {
 		}
 		return nil
 	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit))
+	if p := tooLargeBody(err); p != nil {
+		return p
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return invalid(wrong.Field, fmt.Sprintf("%s cannot be a %s.", wrong.Field, wrong.Value))
@@ -34,6 +34,16 @@ func readJSON(r *http.Request, v any) error {
 		return p
 	}
 	return badRequest(codeNotJSON, "The body is not a JSON object.")
+}
+
+// tooLargeBody is the problem of a body that goes on beyond its limit; nil for
+// any other error.
+func tooLargeBody(err error) error {
+	tooLarge, ok := errors.AsType[*http.MaxBytesError](err)
+	if !ok {
+		return nil
+	}
+	return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit))
 }
 
 // writeJSON answers with a value.

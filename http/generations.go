@@ -1,10 +1,12 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -41,17 +43,24 @@ type generationRequest struct {
 	N              *int           `json:"n"`
 	Seed           *int64         `json:"seed"`
 	Params         map[string]any `json:"params"` // under the provider's own names
+	Images         []imageRef     `json:"images,omitempty"`
+	Mask           *imageRef      `json:"mask,omitempty"`
+
+	partials int     // unfinished pictures to show on the way
+	id       string  // of the generation; default: a new one
+	inputs   *inputs // what Images and Mask name, or what was uploaded
+	attempt  records.Attempt
 }
 
 func (s *Server) createGeneration(w http.ResponseWriter, r *http.Request) {
-	var req generationRequest
-	err := readJSON(r, &req)
+	req, digest, err := s.readGeneration(w, r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	key, err := idempotency(r, "generation", req)
+	key, err := idempotency(r, "generation", digest)
 	if err != nil {
+		s.dropInputs(req.inputs)
 		s.fail(w, r, err)
 		return
 	}
@@ -66,14 +75,20 @@ func (s *Server) createGeneration(w http.ResponseWriter, r *http.Request) {
 }
 
 // generate checks what was asked for and records it with its job. It is the
-// one way to a generation, for the API and for the page.
+// one way to a generation, for the APIs and for the page. Uploads that nothing
+// is made of are removed.
 func (s *Server) generate(ctx context.Context, userID string, req generationRequest, key records.Idempotency) (*records.Generation, []records.Image, error) {
 	g, err := s.checkGeneration(req)
 	if err != nil {
+		s.dropInputs(req.inputs)
 		return nil, nil, err
 	}
-	g.UserID, g.Idempotency = userID, key
-	return s.DB.CreateGeneration(ctx, g)
+	g.ID, g.UserID, g.Idempotency, g.Attempt = cmp.Or(req.id, records.NewID()), userID, key, req.attempt
+	made, images, err := s.DB.CreateGeneration(ctx, g)
+	if errors.Is(err, records.ErrKeyReused) || err == nil && made.ID != g.ID {
+		s.dropInputs(req.inputs)
+	}
+	return made, images, err
 }
 
 func (s *Server) checkGeneration(req generationRequest) (g records.NewGeneration, err error) {
@@ -102,6 +117,10 @@ func (s *Server) checkGeneration(req generationRequest) (g records.NewGeneration
 	if g.Width, g.Height, err = checkSize(req.Size, model); err != nil {
 		return g, err
 	}
+	g.Inputs = req.inputs.records()
+	if err := s.checkInputs(model, g.Inputs); err != nil {
+		return g, err
+	}
 	return g, setParams(&g, req, info)
 }
 
@@ -111,6 +130,9 @@ func setParams(g *records.NewGeneration, req generationRequest, info generate.In
 	}
 	for name, value := range req.Params {
 		g.Params[name] = value
+	}
+	if req.partials > 0 {
+		g.Params["partial_images"] = req.partials
 	}
 	if g.Width > 0 {
 		g.Params["size"] = fmt.Sprintf("%dx%d", g.Width, g.Height)
@@ -129,7 +151,8 @@ func setParams(g *records.NewGeneration, req generationRequest, info generate.In
 // findModel finds a model by its provider and name, by "provider/model", or
 // by its name alone where only one provider has it.
 func (s *Server) findModel(provider, model string) (generate.Info, generate.Model, error) {
-	if before, after, ok := strings.Cut(model, "/"); ok && provider == "" {
+	having := s.having(model)
+	if before, after, ok := strings.Cut(model, "/"); ok && provider == "" && len(having) == 0 {
 		if _, known := s.providers[before]; known {
 			provider, model = before, after
 		}
@@ -141,19 +164,33 @@ func (s *Server) findModel(provider, model string) (generate.Info, generate.Mode
 		}
 		return found(info, model)
 	}
-	var having []string
-	for _, name := range s.order {
-		if _, ok := s.providers[name].Model(model); ok {
-			having = append(having, name)
-		}
-	}
 	if model != "" && len(having) > 1 {
 		return generate.Info{}, generate.Model{}, invalid("model", "Several providers have this model. Name one: "+strings.Join(having, ", ")+".")
 	}
 	if len(having) == 0 {
-		return generate.Info{}, generate.Model{}, invalid("model", "No provider has this model.")
+		return generate.Info{}, generate.Model{}, invalid("model", "No provider has this model. There are: "+strings.Join(s.modelNames(), ", ")+".")
 	}
 	return found(s.providers[having[0]], model)
+}
+
+// having are the providers that have a model, in their order; of no name, all.
+func (s *Server) having(model string) (names []string) {
+	for _, name := range s.order {
+		if _, ok := s.providers[name].Model(model); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// modelNames are all models by the names that are always clear.
+func (s *Server) modelNames() (names []string) {
+	for _, name := range s.order {
+		for _, m := range s.providers[name].Models {
+			names = append(names, name+"/"+m.Name)
+		}
+	}
+	return names
 }
 
 func found(info generate.Info, model string) (generate.Info, generate.Model, error) {

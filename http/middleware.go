@@ -108,12 +108,12 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// maxBody bounds a request's body in bytes.
+// maxBody bounds a request's body in bytes, where it has no images (upload.go).
 const maxBody = 1 << 20
 
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -87,8 +87,12 @@ func asProblem(err error) *problem {
 	return newProblem(http.StatusInternalServerError, codeInternal, "Something went wrong on our side. The log has the request id.")
 }
 
-// fail answers with a problem.
+// fail answers with a problem, or with what clients of other APIs expect.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if isOpenAI(r) {
+		s.failOpenAI(w, r, err)
+		return
+	}
 	p := *asProblem(err)
 	p.RequestID = requestID(r)
 	if p.Status >= 500 && p.Code == codeInternal {

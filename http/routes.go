@@ -21,6 +21,7 @@ func (s *Server) routes() (chi.Router, error) {
 	r.MethodNotAllowed(s.methodNotAllowed)
 	s.openRoutes(r)
 	s.apiRoutes(r)
+	s.openAIRoutes(r)
 	s.pageRoutes(r)
 	return r, nil
 }

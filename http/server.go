@@ -42,6 +42,9 @@ type Config struct {
 	MaxBytes        int64  // of one image, as it is shown
 	DefaultLanguage string // default en
 
+	// Watch shows unfinished pictures of a generation that runs in this process,
+	// until stop is called.
+	Watch func(generationID string) (sights <-chan generate.Sight, stop func())
 	// Paused says whether the store is paused, why, and since when.
 	Paused func() (reason string, since records.Time, paused bool)
 	// Verify reads the object of an image back and records what it finds.
@@ -61,6 +64,8 @@ type Server struct {
 	router    chi.Router
 	hub       *hub
 	throttle  *throttle
+	attempts  *attempts
+	bigBodies *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
 	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
 	cursorKey []byte
 	providers map[string]generate.Info
@@ -79,7 +84,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, hub: newHub(), throttle: newThrottle(), hashing: semaphore.NewWeighted(2),
+	s := &Server{Config: c, hub: newHub(), throttle: newThrottle(), attempts: newAttempts(), bigBodies: semaphore.NewWeighted(1), hashing: semaphore.NewWeighted(2),
 		cursorKey: key, providers: map[string]generate.Info{}, secure: base.Scheme == "https"}
 	for _, p := range c.Providers {
 		info := p.Info()

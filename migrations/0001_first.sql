@@ -69,9 +69,11 @@ CREATE TABLE generations (
 	provider_message TEXT NOT NULL DEFAULT '',
 	created_at       TIMESTAMPTZ NOT NULL,
 	submitted_at     TIMESTAMPTZ, -- when the paid call began; a crash after it must not buy again
-	finished_at      TIMESTAMPTZ
+	finished_at      TIMESTAMPTZ,
+	fingerprint      TEXT NOT NULL DEFAULT '' -- of the request and its sender, where a client repeats requests by itself
 );
 CREATE INDEX generations_user ON generations (user_id, created_at);
+CREATE INDEX generations_fingerprint ON generations (user_id, fingerprint, created_at) WHERE fingerprint <> '';
 
 CREATE TABLE imports (
 	id         TEXT PRIMARY KEY,

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const generationColumns = `id, user_id, status, provider, model, prompt, negativ
 
 // NewGeneration is what somebody asked for.
 type NewGeneration struct {
+	ID             string // default: a new one
 	UserID         string
 	Provider       string
 	Model          string
@@ -42,23 +44,27 @@ type NewGeneration struct {
 	Inputs         []Input
 	Width, Height  int // of each image, for its place on the page; 0: not known
 	Idempotency    Idempotency
+	Attempt        Attempt
 }
 
 // CreateGeneration writes a request, one image for each of its n and the job
-// that makes them. If the idempotency key was used before, it returns what
-// that request made.
+// that makes them. If the idempotency key was used before, or this is another
+// attempt at an earlier request, it returns what that request made.
 func (db *DB) CreateGeneration(ctx context.Context, g NewGeneration) (*Generation, []Image, error) {
 	var id string
 	err := db.write(ctx, func(t *tx) error {
-		id = NewID()
+		id = cmp.Or(g.ID, NewID())
 		ref, err := t.once(g.UserID, g.Idempotency, id)
+		if err == nil && ref == id && g.Idempotency.Key == "" {
+			ref, err = t.join(g.UserID, g.Attempt, id)
+		}
 		if err != nil || ref != id {
 			id = ref
 			return err
 		}
-		_, err = t.exec(`INSERT INTO generations (id, user_id, status, provider, model, prompt, negative_prompt, params, n, inputs, created_at)
-			VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, g.UserID, g.Provider, g.Model, g.Prompt, g.NegativePrompt, g.Params.text(), g.N, jsonText(g.Inputs), t.now)
+		_, err = t.exec(`INSERT INTO generations (id, user_id, status, provider, model, prompt, negative_prompt, params, n, inputs, created_at, fingerprint)
+			VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, g.UserID, g.Provider, g.Model, g.Prompt, g.NegativePrompt, g.Params.text(), g.N, jsonText(g.Inputs), t.now, g.Attempt.Fingerprint)
 		if err != nil {
 			return err
 		}
