@@ -131,6 +131,9 @@ func (c *call) request() (Request, error) {
 	if seed, ok := g.Params.Int("seed"); ok {
 		r.Seed, r.HasSeed = seed+int64(first.Position), true
 	}
+	if user, ok := g.Params["user"].(string); ok { // as a program names its own people
+		r.User = user
+	}
 	if n, ok := g.Params.Int("partial_images"); ok {
 		r.Partials = int(n)
 	}
