@@ -220,7 +220,44 @@ func TestFirstImage(t *testing.T) {
 	b.open("/")
 	b.await("the gallery shows it", `document.querySelector(".tile[data-state=archived] img")?.naturalWidth > 0`)
 	b.look("gallery")
+	b.wantsBlur()
 	b.quiet()
+}
+
+// wantsBlur holds a picture back and compares what the page draws in its place
+// with the picture.
+func (b *tab) wantsBlur() {
+	b.t.Helper()
+	b.await("the thumbnail is made", `document.querySelector(".art[data-hash] img")?.naturalWidth > 0 || (location.reload(), false)`)
+	eval[bool](b, `(() => {
+		window.moved = 0;
+		new PerformanceObserver((list) => list.getEntries().forEach((e) => { moved += e.value; })).observe({ type: "layout-shift", buffered: true });
+		window.mean = (source) => {
+			const c = document.createElement("canvas");
+			c.width = c.height = 8;
+			const context = c.getContext("2d");
+			context.drawImage(source, 0, 0, 8, 8);
+			const sum = [0, 0, 0, 0];
+			context.getImageData(0, 0, 8, 8).data.forEach((v, n) => { sum[n % 4] += v / 64; });
+			return sum;
+		};
+		const image = document.querySelector(".art[data-hash] img");
+		window.truth = mean(image);
+		image.removeAttribute("srcset");
+		image.removeAttribute("src");
+		document.dispatchEvent(new CustomEvent("htmx:after:swap"));
+		return true;
+	})()`)
+	b.await("its place has a colour", `getComputedStyle(document.querySelector(".art[data-hash]")).backgroundColor != "rgba(0, 0, 0, 0)"`)
+	b.await("its place has a blur", `document.querySelector(".art[data-hash]").style.background.includes("data:image/png")`)
+	b.await("which looks like the picture", `(() => {
+		const drawn = new Image();
+		drawn.src = document.querySelector(".art[data-hash]").style.background.match(/url\("(.*?)"\)/)[1];
+		return drawn.complete && mean(drawn).every((v, n) => Math.abs(v - truth[n]) < 16);
+	})()`)
+	if moved := eval[float64](b, `moved`); moved != 0 {
+		b.t.Errorf("the page moved by %v", moved)
+	}
 }
 
 // TestWithoutScripts does the same with nothing but links and forms.

@@ -17,7 +17,7 @@ func (s *Server) tile(i *records.Image) web.Tile {
 		Attempt: i.Attempt, MaxAttempts: s.MaxAttempts, CanRetry: i.Retryable(), Secured: i.Secured(),
 		NextAttemptAt: s.nextAttempt(i).Time, SourceExpires: i.SourceExpiresAt.Time,
 		CreatedAt: i.CreatedAt.Time, TrashedAt: i.TrashedAt.Time,
-		Width: i.Width, Height: i.Height, Favorite: i.Favorite,
+		Width: i.Width, Height: i.Height, Favorite: i.Favorite, Placeholder: i.Placeholder,
 	}
 	if archive.ThumbType(i) != "" {
 		for _, size := range thumbs.Sizes(i.Width, i.Height) {

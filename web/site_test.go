@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"bytes"
 	"encoding/xml"
 	"errors"
@@ -81,6 +83,10 @@ func sixtyTiles() []Tile {
 		t.ID = fmt.Sprintf("0j3k%022d", i*7919*104729)
 		t.Prompt = fmt.Sprintf("A %x lighthouse in fog, long exposure, number %d", i*7919*104729, i)
 		t.CreatedAt = time.Now().Add(-time.Duration(i) * time.Hour)
+		if t.Shown() {
+			noise := sha256.Sum256([]byte(t.ID))
+			t.Placeholder = base64.StdEncoding.EncodeToString(noise[:25])
+		}
 		tiles = append(tiles, t)
 	}
 	return tiles

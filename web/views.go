@@ -134,6 +134,9 @@ type Tile struct {
 	Secured bool
 	// Thumbs are the thumbnails there are, by size; none while they are not made.
 	Thumbs []Thumb
+	// Placeholder is a thumbhash in base64, from which a script draws what stands for the picture until
+	// it is there; empty is a neutral square.
+	Placeholder string
 	// Ahead is how many wait before it, while queued.
 	Ahead         int
 	StartedAt     time.Time // of the generation or the attempt that runs

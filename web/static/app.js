@@ -3,6 +3,7 @@ import { say } from './words.js';
 import './times.js';
 import './live.js';
 import './compose.js';
+import './blur.js';
 
 // A form with a slow answer is sent once; its button keeps its width and says so.
 document.addEventListener('submit', (e) => {
