@@ -63,6 +63,7 @@ func commands() []command {
 		{"setup-link", "", "print a new link to create the administrator", setupLink, ""},
 		{"user", "create|list|password …", "manage accounts", userCommand, userUse},
 		{"key", "create|list|revoke …", "manage API keys", keyCommand, keyUse},
+		{"rebuild", "[--json]", "restore people's histories from the store into an empty database", rebuild, ""},
 		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep, ""},
 		{"verify", "[--limit N] [--rate SPEED]", "read stored images back and compare them with what was stored", verify, verifyUse},
 		{"reconcile", "[--repair]", "compare the database with the store and the spool", reconcile, reconcileUse},

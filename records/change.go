@@ -100,7 +100,7 @@ func (t *tx) writeImages(changes []ImageChange) error {
 			object_etag = c.object_etag, mime = c.mime, bytes = c.bytes, width = c.width, height = c.height,
 			sha256 = c.sha256, params = c.params, attempt = c.attempt, next_attempt_at = c.next_attempt_at,
 			reason = c.reason, provider_message = c.provider_message, updated_at = c.updated_at, archived_at = c.archived_at,
-			thumb = CASE WHEN c.status = 'archived' THEN '' ELSE images.thumb END -- one that was archived before may look different now
+			thumb = CASE WHEN c.sha256 = images.sha256 THEN images.thumb ELSE '' END -- archived once more, it may look different
 		FROM c
 		WHERE images.id = c.id AND images.user_id = c.user_id AND images.status <> 'archived'
 		RETURNING images.id`, args...)

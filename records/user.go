@@ -21,7 +21,7 @@ const (
 type User struct {
 	ID           string `db:"id"`
 	Username     string `db:"username"` // lower case
-	PasswordHash string `db:"password_hash"`
+	PasswordHash string `db:"password_hash"` // empty: restored from the store, nobody can sign in yet
 	Role         Role   `db:"role"`
 	Language     string `db:"language"` // empty: as the browser says
 	Theme        string `db:"theme"`    // empty: as the system says
@@ -39,6 +39,9 @@ var (
 )
 
 var usernameForm = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)
+
+// IsUsername reports whether an account can have this name, in lower case.
+func IsUsername(name string) bool { return usernameForm.MatchString(name) }
 
 const userColumns = `id, username, password_hash, role, language, theme, created_at, disabled_at`
 
@@ -66,17 +69,20 @@ func newUser(username, password string, role Role) (*User, error) {
 	return &User{ID: NewID(), Username: username, PasswordHash: hash, Role: role}, nil
 }
 
+// insertUser adds an account, or gives one its password that was restored from
+// the store and has none.
 func (t *tx) insertUser(u *User) error {
-	u.CreatedAt = t.now
-	n, err := t.exec(`INSERT INTO users (id, username, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (username) DO NOTHING`, u.ID, u.Username, u.PasswordHash, string(u.Role), u.CreatedAt)
+	err := t.get(u, `INSERT INTO users (id, username, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (username) DO UPDATE SET password_hash = excluded.password_hash, role = excluded.role
+			WHERE users.password_hash = ''
+		RETURNING `+userColumns, u.ID, u.Username, u.PasswordHash, string(u.Role), t.now)
+	if errors.Is(err, ErrNotFound) {
+		return ErrUsernameTaken
+	}
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		return ErrUsernameTaken
-	}
-	_, err = t.exec(`INSERT INTO change_heads (user_id, seq) VALUES (?, 0)`, u.ID)
+	_, err = t.exec(`INSERT INTO change_heads (user_id, seq) VALUES (?, 0) ON CONFLICT (user_id) DO NOTHING`, u.ID)
 	return err
 }
 
@@ -120,14 +126,14 @@ func (db *DB) Authenticate(ctx context.Context, username, password string) (*Use
 		return nil, err
 	}
 	hash := nobodysHash
-	if u != nil {
+	if u != nil && u.PasswordHash != "" {
 		hash = u.PasswordHash
 	}
 	ok, err := checkPassword(hash, password)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || u == nil || !u.DisabledAt.IsZero() {
+	if !ok || u == nil || u.PasswordHash == "" || !u.DisabledAt.IsZero() {
 		return nil, ErrWrongPassword
 	}
 	return u, nil
