@@ -59,7 +59,7 @@ BEGIN
 			object_etag = i.object_etag, mime = i.mime, bytes = i.bytes, width = i.width, height = i.height,
 			sha256 = i.sha256, params = i.params, attempt = i.attempt, next_attempt_at = i.next_attempt_at,
 			reason = i.reason, provider_message = i.provider_message, updated_at = i.updated_at, archived_at = i.archived_at,
-			thumb = CASE WHEN i.status = 'archived' THEN '' ELSE thumb END
+			thumb = CASE WHEN sha256 = i.sha256 THEN thumb ELSE '' END
 		WHERE id = i.id AND user_id = i.user_id AND status <> 'archived';
 		IF FOUND AND json_typeof(part->'event') = 'object' THEN
 			e := json_populate_record(NULL::image_events, part->'event');

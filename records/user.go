@@ -20,7 +20,7 @@ const (
 // User is a person with an account.
 type User struct {
 	ID           string `db:"id"`
-	Username     string `db:"username"` // lower case
+	Username     string `db:"username"`      // lower case
 	PasswordHash string `db:"password_hash"` // empty: restored from the store, nobody can sign in yet
 	Role         Role   `db:"role"`
 	Language     string `db:"language"` // empty: as the browser says

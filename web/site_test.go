@@ -1,9 +1,9 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
