@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"afterimage/archive"
 	"afterimage/records"
 )
-
-// tellEvery is how often a long rebuild says how far it is.
-const tellEvery = 5 * time.Second
 
 // rebuild restores histories from what lies in the store beside the images.
 func rebuild(ctx context.Context, p program, args []string) error {
@@ -26,7 +22,11 @@ func rebuild(ctx context.Context, p program, args []string) error {
 		if err != nil {
 			return err
 		}
-		found, err := archive.Rebuild(ctx, db, store, progress(p.err))
+		line := newProgress(p)
+		found, err := archive.Rebuild(ctx, db, store, func(r archive.Rebuilt) {
+			line.say(0, 0, fmt.Sprintf("%d images restored", r.Images))
+		})
+		line.clear()
 		if _, ok := errors.AsType[*records.NotTheSameError](err); ok {
 			return fmt.Errorf("%w; nothing was written: rebuild fills an empty database, set DATABASE_URL or AFTERIMAGE_DATA_DIR to one", err)
 		}
@@ -43,17 +43,6 @@ func rebuild(ctx context.Context, p program, args []string) error {
 		}
 		return err
 	})
-}
-
-// progress tells now and then how many images are done.
-func progress(w io.Writer) func(archive.Rebuilt) {
-	last := time.Now()
-	return func(found archive.Rebuilt) {
-		if time.Since(last) >= tellEvery {
-			last = time.Now()
-			fmt.Fprintf(w, "%d images restored so far\n", found.Images)
-		}
-	}
 }
 
 func writeRebuilt(w io.Writer, found archive.Rebuilt) {

@@ -76,8 +76,8 @@ func (w *world) wantSame(db *records.DB, users ...string) {
 	}
 }
 
-// kept archives n images for somebody.
-func (w *world) kept(user string, n int) (ids []string) {
+// keeps archives n images for somebody.
+func (w *world) keeps(user string, n int) (ids []string) {
 	w.t.Helper()
 	items := make([]records.ImportItem, n)
 	for i := range items {
@@ -99,7 +99,7 @@ func TestRebuild(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.start(withThumbs)
 		bob := w.person("bob")
-		mine, his := w.kept(w.user, 5), w.kept(bob, 3)
+		mine, his := w.keeps(w.user, 5), w.keeps(bob, 3)
 		for n, m := range []records.Marks{{Favorite: &yes}, {Trashed: &yes}} {
 			if err := w.MarkImage(t.Context(), w.user, mine[n], m); err != nil {
 				t.Fatal(err)
@@ -180,7 +180,7 @@ func TestRebuild(t *testing.T) {
 func TestRebuildOfAStoreThatIsNotWhole(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.start(withThumbs)
-		ids := w.kept(w.user, 6)
+		ids := w.keeps(w.user, 6)
 		slices.Sort(ids)
 		put := func(key, text string) {
 			t.Helper()
@@ -229,7 +229,7 @@ func TestRebuildOfAStoreThatIsNotWhole(t *testing.T) {
 func TestRebuildEndsWhenTheStoreDoes(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.start(withThumbs)
-		w.kept(w.user, 3)
+		w.keeps(w.user, 3)
 		c := recordstest.SQLite(t)
 		db := recordstest.Open(t, c)
 		for _, broken := range []storage.Store{
