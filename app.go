@@ -87,6 +87,8 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	if err != nil {
 		return nil, err
 	}
+	metrics := http.NewMetrics(buildVersion())
+	a.store = metrics.Store(a.store)
 	runner := generate.New(generate.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
 	})
@@ -100,7 +102,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	}
 	a.worker = jobs.New(jobs.Config{
 		Beat: a.beat, BeatEvery: beatEvery,
-		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: append(a.archiver.Kinds(), runner.Kinds()...),
+		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: metrics.Kinds(append(a.archiver.Kinds(), runner.Kinds()...)),
 		TTL: c.Archive.LockTTL, Poll: c.Archive.PollInterval, Sweep: c.Archive.SweepInterval, Log: log,
 	})
 	a.presence = db.NewPresence(a.worker.Instance())
@@ -112,7 +114,9 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
 		BaseURL: baseURL, PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
 		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
-		Watch: runner.Watch, Settings: settingNotes(c, providers),
+		Watch: runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
+		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: a.worker.Slots, Paused: a.archiver.Paused},
+		Settings: settingNotes(c, providers),
 	})
 	if err != nil {
 		return nil, err

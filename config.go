@@ -24,6 +24,8 @@ type Config struct {
 	AdminUsername string // empty: a setup link is printed
 	AdminPassword string
 
+	MetricsToken string // empty: only this machine may read the metrics
+
 	DatabaseURL string // empty: SQLite in DataDir
 
 	S3      S3Config

@@ -278,3 +278,10 @@ func parsePrefix(s string) (string, error) {
 	}
 	return s, nil
 }
+
+func parseToken(s string) (string, error) {
+	if len(s) < 16 || len(s) > 256 {
+		return "", errors.New("is too short or too long")
+	}
+	return parseWord(s)
+}

@@ -43,6 +43,16 @@ func (h *hub) subscribe(userID string) (<-chan struct{}, func()) {
 	}
 }
 
+// waiters is how many wait.
+func (h *hub) waiters() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.waiting {
+		n += len(w)
+	}
+	return n
+}
+
 func (h *hub) tell(userID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -57,6 +57,7 @@ func (s *Server) logRequests(next http.Handler) http.Handler {
 			if r.URL.Path == "/livez" || r.URL.Path == "/readyz" {
 				level = slog.LevelDebug
 			}
+			s.Metrics.request(r, ww.Status(), time.Since(began))
 			s.Log.Log(r.Context(), level, "request", "request", requestID(r), "method", r.Method, "route", route(r),
 				"status", ww.Status(), "bytes", ww.BytesWritten(), "took", time.Since(began))
 		}()

@@ -33,6 +33,7 @@ const (
 	codeTooLarge     = "body_too_large"
 	codeUnauthorized = "unauthorized"
 	codeScope        = "scope_missing"
+	codeForbidden    = "forbidden"
 	codeCrossOrigin  = "cross_origin"
 	codeNotFound     = "not_found"
 	codeMethod       = "method_not_allowed"

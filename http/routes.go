@@ -44,6 +44,7 @@ func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 func (s *Server) openRoutes(r chi.Router) {
 	r.Get("/livez", s.livez)
 	r.Get("/readyz", s.readyz)
+	r.Get("/metrics", s.metrics)
 	r.Method(http.MethodGet, "/assets/*", s.Site.Assets())
 	r.Get("/img/{id}", s.serveImage)
 	r.Get("/thumb/{id}", s.serveThumb)

@@ -23,6 +23,7 @@ type access struct {
 var routeTable = map[string]access{
 	"GET /livez":      {kind: "open"},
 	"GET /readyz":     {kind: "open"},
+	"GET /metrics":    {kind: "open"}, // but see TestWhoMayReadMetrics
 	"GET /assets/*":   {kind: "open"},
 	"GET /img/{id}":   {kind: "link", id: "image"},
 	"GET /thumb/{id}": {kind: "link", id: "image"},

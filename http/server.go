@@ -49,6 +49,10 @@ type Config struct {
 	Paused func() (reason string, since records.Time, paused bool)
 	// Verify reads the object of an image back and records what it finds.
 	Verify func(ctx context.Context, i *records.Image) (archive.Found, error)
+	// Metrics are served at /metrics; nil: there are none.
+	Metrics      *Metrics
+	MetricsToken string // who has it may read them; empty: only this machine
+	Watched      Watched
 	// Settings are what the setup page shows of the settings.
 	Settings SettingNotes
 }
@@ -90,6 +94,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		info := p.Info()
 		s.providers[info.Name] = info
 		s.order = append(s.order, info.Name)
+	}
+	if s.Metrics != nil {
+		s.Metrics.watch(c.Watched, s.hub.waiters)
 	}
 	if s.router, err = s.routes(); err != nil {
 		return nil, err

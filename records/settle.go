@@ -21,6 +21,25 @@ const (
 	Discard                 // given up: the row stays for people to see
 )
 
+// String is the verdict as a word.
+func (v Verdict) String() string {
+	switch v {
+	case Complete:
+		return "complete"
+	case Retry:
+		return "retry"
+	case Release:
+		return "release"
+	case Defer:
+		return "defer"
+	case Hold:
+		return "hold"
+	case Discard:
+		return "discard"
+	}
+	return fmt.Sprintf("verdict %d", int(v))
+}
+
 // Settlement ends one claim: the verdict and what it means for images, in one
 // transaction.
 type Settlement struct {
