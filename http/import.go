@@ -57,11 +57,15 @@ func (s *Server) importImages(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	for n := range items {
+		s.secureData(r.Context(), &items[n])
+	}
 	id, images, err := s.DB.CreateImport(r.Context(), viewerOf(r).user.ID, items, key)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	s.dropUnused(items, images)
 	w.Header().Set("Retry-After", seconds(pendingRetry))
 	writeJSON(w, http.StatusAccepted, importAnswer{id, s.imagesJSON(r, images)})
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -15,7 +16,7 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	rows, events := make([][]any, len(images)), make([]Event, len(images))
 	for n := range images {
 		i := &images[n]
-		i.ID, i.Sidecar, i.Seq, i.CreatedAt, i.UpdatedAt = NewID(), newSidecar(), seq+int64(n), t.now, t.now
+		i.ID, i.Sidecar, i.Seq, i.CreatedAt, i.UpdatedAt = cmp.Or(i.ID, NewID()), newSidecar(), seq+int64(n), t.now, t.now
 		rows[n] = []any{i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
 			i.NegativePrompt, i.Provider, i.Model, i.Params.text(), i.SourceURL, i.SourceExpiresAt, i.SpoolID, i.MIME, i.Bytes,
 			i.Width, i.Height, i.SHA256, i.Sidecar, i.Reason, i.CreatedAt, i.UpdatedAt}
@@ -46,8 +47,10 @@ func (db *DB) imagesOf(ctx context.Context, column, userID, id string) ([]Image,
 // ImportItem is one image to be archived from where it is now. Reason set
 // means that it cannot be: it ends as archive_failed and says why.
 type ImportItem struct {
+	ID        string // of the image; default a new one
 	URL       string
-	ExpiresAt Time // of the link; zero: not known
+	SpoolID   string // of the spool that has the bytes already, under ID; they need no URL
+	ExpiresAt Time   // of the link; zero: not known
 	Prompt    string
 	Provider  string
 	Model     string
@@ -72,7 +75,7 @@ func (db *DB) CreateImport(ctx context.Context, userID string, items []ImportIte
 		}
 		images := make([]Image, len(items))
 		for n, item := range items {
-			images[n] = Image{UserID: userID, ImportID: &id, Position: n, Status: Generated, Prompt: item.Prompt,
+			images[n] = Image{ID: item.ID, SpoolID: item.SpoolID, UserID: userID, ImportID: &id, Position: n, Status: Generated, Prompt: item.Prompt,
 				Provider: item.Provider, Model: item.Model, Params: item.Params,
 				SourceURL: item.URL, SourceExpiresAt: item.ExpiresAt}
 			if item.Reason != "" {
