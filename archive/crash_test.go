@@ -257,6 +257,9 @@ func TestStop(t *testing.T) {
 						t.Errorf("job has %d attempts and %d crashes, image %d attempts; want none", job.Attempt, job.Crashes, i.Attempt)
 					}
 					w.wantEmpty("objects")
+					if job := w.wantJobs(id, records.JobReady)[0]; job.SpoolID != "" {
+						t.Errorf("the job is bound to the spool %q, though its source lives", job.SpoolID)
+					}
 					if i.Secured() != test.secured || i.Secured() != (len(w.files("spool")) == 1) {
 						t.Errorf("secured is %v with %v in the spool", i.Secured(), w.files("spool"))
 					}

@@ -117,19 +117,24 @@ func (t *task) waiting(v records.Verdict, reason string, cause *storage.Error) r
 }
 
 // release gives the job back as it was. Bytes that were secured meanwhile stay
-// so.
+// so, but as long as there is a source the job is anybody's: this instance may
+// be stopping for good.
 func (t *task) release() records.Settlement {
 	i := t.image
 	i.Status, i.Attempt, i.ObjectKey = records.Generated, t.job.Attempt, ""
 	s := t.settle(records.Release, "", "")
-	s.SpoolID = i.SpoolID
+	if i.SourceURL == "" {
+		s.SpoolID = i.SpoolID
+	}
 	return s
 }
 
 // handOver leaves the job to the instance that has the bytes.
 func (t *task) handOver() records.Settlement {
 	t.log().Warn("an image's bytes are in another instance's spool; its job waits for that instance", "spool", t.image.SpoolID)
-	return t.release()
+	s := t.release()
+	s.SpoolID = t.image.SpoolID
+	return s
 }
 
 // counted is a failure that counts against the source: the next attempt is
