@@ -77,17 +77,11 @@ func (s *Server) identifyKey(ctx context.Context, auth string) (*viewer, error) 
 	if !strings.EqualFold(scheme, "Bearer") {
 		return nil, unauthorized("Use Authorization: Bearer with an API key.")
 	}
-	key, user, err := s.DB.KeyUser(ctx, strings.TrimSpace(secret))
+	v, err := s.lookUpKey(ctx, strings.TrimSpace(secret))
 	if errors.Is(err, records.ErrNotFound) {
 		return nil, unauthorized("The API key does not exist, was revoked or has expired.")
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.DB.TouchKey(ctx, key); err != nil {
-		s.Log.Warn("the use of an API key was not recorded", "key", key.ID, "err", err)
-	}
-	return &viewer{user: user, key: key}, nil
+	return v, err
 }
 
 func unauthorized(detail string) *problem {

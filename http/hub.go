@@ -53,10 +53,21 @@ func (h *hub) waiters() (n int) {
 	return n
 }
 
+// tell wakes those who wait for a person's images; an empty id wakes all.
 func (h *hub) tell(userID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ch := range h.waiting[userID] {
+	if userID == "" {
+		for _, waiting := range h.waiting {
+			wake(waiting)
+		}
+		return
+	}
+	wake(h.waiting[userID])
+}
+
+func wake(waiting map[chan struct{}]bool) {
+	for ch := range waiting {
 		select {
 		case ch <- struct{}{}:
 		default:

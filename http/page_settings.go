@@ -52,6 +52,7 @@ func (s *Server) saveProfile(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, r, err)
 		return
 	}
+	s.keys.forget()                             // they speak the person's language
 	http.SetCookie(w, s.cookie("lang", "", -1)) // chosen before signing in; it would outvote the browser
 	s.redirect(w, r, "/settings", noticeSaved)
 }
@@ -127,5 +128,6 @@ func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, r, err)
 		return
 	}
+	s.keys.forget()
 	s.redirect(w, r, "/settings", noticeRevoked)
 }

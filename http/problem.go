@@ -40,6 +40,7 @@ const (
 	codeKeyReused    = "idempotency_key_reused"
 	codeNotPossible  = "not_possible"
 	codeCursor       = "bad_cursor"
+	codeCursorOld    = "cursor_expired"
 	codeThrottled    = "too_many_requests"
 	codeBusy         = "busy"
 	codeNotReady     = "not_ready"
@@ -82,6 +83,8 @@ func asProblem(err error) *problem {
 		return newProblem(http.StatusConflict, codeNotPossible, "The image's state does not allow this.")
 	case errors.Is(err, records.ErrKeyReused):
 		return newProblem(http.StatusConflict, codeKeyReused, "This Idempotency-Key was used for another request. Use a new key.")
+	case errors.Is(err, records.ErrCursorExpired):
+		return newProblem(http.StatusGone, codeCursorOld, "What was deleted since this cursor is forgotten. Start again without one.")
 	case errors.Is(err, context.Canceled):
 		return newProblem(499, codeInternal, "The client went away.")
 	}

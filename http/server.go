@@ -70,6 +70,7 @@ type Server struct {
 	throttle  *throttle
 	attempts  *attempts
 	bigBodies *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
+	keys      keys
 	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
 	cursorKey []byte
 	providers map[string]generate.Info
@@ -112,5 +113,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.Se
 // from finishing in their own time. Calling it again does no harm.
 func (s *Server) Drain() { s.hub.close() }
 
-// Changed tells everybody who waits for a person's images that one changed.
+// Changed tells everybody who waits for a person's images that one changed; an
+// empty id means that anybody's may have.
 func (s *Server) Changed(userID string) { s.hub.tell(userID) }

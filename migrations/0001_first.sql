@@ -20,7 +20,8 @@ CREATE TABLE users (
 -- that whoever reads up to a number misses nothing below it.
 CREATE TABLE change_heads (
 	user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
-	seq     BIGINT NOT NULL
+	seq     BIGINT NOT NULL,
+	floor   BIGINT NOT NULL DEFAULT 0        -- deletions up to this number are forgotten
 );
 
 CREATE TABLE sessions (

@@ -1,6 +1,9 @@
 package records
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Hang begins a transaction that locks a job and then does nothing, as a
 // process does that is frozen there. It returns what a process finds that
@@ -44,3 +47,20 @@ func FrontText() string { return front.String() }
 
 // ReadPlaceText reads a place and writes it again.
 func ReadPlaceText(s string) string { return readPlace(s).String() }
+
+// MarkSlowly changes an image and waits before the commit, as a transaction
+// does that has more to write.
+func (db *DB) MarkSlowly(ctx context.Context, userID, id string, wait time.Duration) error {
+	return db.act(ctx, "mark", userID, id, "", func(t *tx, i *Image) error {
+		i.Favorite = !i.Favorite
+		seq, err := t.bump(userID, 1)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE images SET favorite = ?, seq = ? WHERE id = ?`, i.Favorite, seq, id); err != nil {
+			return err
+		}
+		<-time.After(wait)
+		return nil
+	})
+}

@@ -1,7 +1,9 @@
 package records
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -26,46 +28,67 @@ type History struct {
 	HasMore bool
 }
 
+// ErrCursorExpired says that deletions since a change number are forgotten:
+// whoever wants to follow has to start anew.
+var ErrCursorExpired = errors.New("the history does not go back that far")
+
 // History returns what changed after a change number, 0 for the present
-// state. States in between may be missing; the latest one never is.
+// state. States in between may be missing; the latest one never is. With
+// nothing new it does not ask the database.
 func (db *DB) History(ctx context.Context, userID string, since int64, limit int) (History, error) {
 	h := History{Seq: since}
 	// Both tables are read up to one number: what changes between the two
 	// reads comes with a later part, instead of being passed over.
-	head, err := db.HistoryHead(ctx, userID)
-	if err != nil || head <= since {
+	head, err := db.head(ctx, userID)
+	if err != nil {
 		return h, err
+	}
+	if since > 0 && since < head.Floor {
+		return h, fmt.Errorf("read the history: %w", ErrCursorExpired)
+	}
+	if head.Seq <= since {
+		return h, nil
 	}
 	var changed, deleted []Image
 	err = db.all(ctx, &changed, `SELECT `+imageColumns+` FROM images
-		WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, head, limit+1)
+		WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, head.Seq, limit+1)
 	if err != nil {
 		return h, fmt.Errorf("read the history: %w", err)
 	}
 	if since > 0 { // who starts has nothing to forget
-		err = db.all(ctx, &deleted, `SELECT id, user_id, seq, deleted_at FROM deleted_images
-			WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, head, limit+1)
-		if err != nil {
-			return h, fmt.Errorf("read the history: %w", err)
+		if deleted, err = db.deletions(ctx, userID, since, head.Seq, limit+1); err != nil {
+			return h, err
 		}
 	}
 	list := slices.Concat(changed, deleted)
-	slices.SortFunc(list, func(a, b Image) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(list, func(a, b Image) int { return cmp.Compare(a.Seq, b.Seq) })
 	if len(list) > limit {
 		list, h.HasMore = list[:limit], true
 	}
-	h.Images, h.Seq = list, head
+	h.Images, h.Seq = list, head.Seq
 	if h.HasMore {
 		h.Seq = list[limit-1].Seq
 	}
 	return h, nil
 }
 
+// deletions are the images that went after a change number, up to another one.
+func (db *DB) deletions(ctx context.Context, userID string, since, upTo int64, limit int) (list []Image, err error) {
+	err = db.all(ctx, &list, `SELECT id, user_id, seq, deleted_at FROM deleted_images
+		WHERE user_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, userID, since, upTo, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	// Now and not before: some may have been forgotten a moment ago.
+	head, err := db.readHead(ctx, userID)
+	if err == nil && since < head.Floor {
+		err = fmt.Errorf("read the history: %w", ErrCursorExpired)
+	}
+	return list, err
+}
+
 // HistoryHead is the number of a person's latest change.
 func (db *DB) HistoryHead(ctx context.Context, userID string) (int64, error) {
-	var seq int64
-	if err := db.get(ctx, &seq, `SELECT seq FROM change_heads WHERE user_id = ?`, userID); err != nil {
-		return 0, fmt.Errorf("read the change number: %w", err)
-	}
-	return seq, nil
+	head, err := db.head(ctx, userID)
+	return head.Seq, err
 }

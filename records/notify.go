@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,8 +57,8 @@ const (
 	sessionsShared // a pooler hands them out by transaction
 )
 
-// Listen calls OnJobs's function for jobs that other instances enqueue, until
-// the context ends. On SQLite, where there are none, it only waits. Through a
+// Listen calls OnJobs's function for jobs that other instances enqueue, and
+// OnChange's for images that they change, until the context ends. On SQLite, where there are none, it only waits. Through a
 // pooler in transaction mode nothing arrives: that is said once, and new work
 // of other instances is found by the poll.
 func (db *DB) Listen(ctx context.Context, log *slog.Logger) {
@@ -81,6 +82,12 @@ func (db *DB) Listen(ctx context.Context, log *slog.Logger) {
 	if err := listener.Listen(channel); err != nil {
 		log.Warn("the database does not notify", "err", err)
 	}
+	if err := listener.Listen(changeChannel); err != nil {
+		log.Warn("the database does not notify", "err", err)
+	}
+	var announcing sync.WaitGroup
+	announcing.Go(func() { db.announce(ctx) })
+	defer announcing.Wait()
 	sent := db.prove(ctx)
 	proof := time.NewTimer(listenProof)
 	defer proof.Stop()
@@ -125,6 +132,11 @@ func (db *DB) heard(n *pq.Notification) {
 			db.marks.back(kind, front)
 			db.onJobs(kind)
 		}
+		db.heardOfAll()
+		return
+	}
+	if n.Channel == changeChannel {
+		db.heardChange(n)
 		return
 	}
 	for told := range strings.SplitSeq(n.Extra, ",") {

@@ -37,9 +37,11 @@ type DB struct {
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
 	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
 
-	marks    marks
-	onJobs   func(kind string)
-	onChange func(userID string)
+	marks     marks
+	heads     heads
+	announcer *announcer
+	onJobs    func(kind string)
+	onChange  func(userID string)
 }
 
 // Config says where the database is.
@@ -52,10 +54,11 @@ type Config struct {
 // Open connects, without migrating.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	db := &DB{
-		postgres: c.URL != "",
-		writer:   make(chan struct{}, 1),
-		onJobs:   func(string) {},
-		onChange: func(string) {},
+		postgres:  c.URL != "",
+		writer:    make(chan struct{}, 1),
+		announcer: newAnnouncer(),
+		onJobs:    func(string) {},
+		onChange:  func(string) {},
 	}
 	var err error
 	if db.postgres {
@@ -156,7 +159,9 @@ func (db *DB) Postgres() bool { return db.postgres }
 func (db *DB) OnJobs(fn func(kind string)) { db.onJobs = fn }
 
 // OnChange sets what is called after a commit that changed images of a
-// person. It must not block. Call it before the database is used.
+// person, here or in another instance that Listen heard of. An empty id means
+// that anybody's may have changed. It must not block. Call it before the
+// database is used.
 func (db *DB) OnChange(fn func(userID string)) { db.onChange = fn }
 
 // Now is the present moment by the database's clock, the one clock that all

@@ -80,7 +80,11 @@ func (db *DB) tell(t *tx) {
 		db.onJobs(kind)
 	}
 	for _, user := range slices.Sorted(maps.Keys(t.changed)) {
+		db.heads.changed(user)
 		db.onChange(user)
+		if db.postgres {
+			db.announcer.add(user)
+		}
 	}
 }
 
