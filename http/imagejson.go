@@ -65,7 +65,12 @@ type deletedJSON struct {
 }
 
 func (s *Server) imageJSON(r *http.Request, i *records.Image) imageJSON {
-	words := s.Site.Words(s.language(r))
+	return s.imageIn(s.language(r), i)
+}
+
+// imageIn is an image in the words of a language.
+func (s *Server) imageIn(lang string, i *records.Image) imageJSON {
+	words := s.Site.Words(lang)
 	j := imageJSON{
 		ID: i.ID, GenerationID: i.GenerationID, Status: string(i.Status), StatusText: words.Status(string(i.Status)),
 		URL: s.BaseURL + "/img/" + i.ID, ThumbURL: s.BaseURL + "/thumb/" + i.ID,

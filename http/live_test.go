@@ -22,7 +22,7 @@ type feed struct {
 }
 
 // event is one of it.
-type event struct{ id, data string }
+type event struct{ id, kind, data string }
 
 var liveAddress = regexp.MustCompile(`data-url="([^"]*)"`)
 
@@ -46,6 +46,9 @@ func (v *visitor) listen(path string, headers ...string) *feed {
 		v.w.t.Fatal(err)
 	}
 	req.Header.Set("Accept-Encoding", "gzip")
+	if v.key != "" {
+		req.Header.Set("Authorization", "Bearer "+v.key)
+	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
@@ -71,6 +74,8 @@ func (f *feed) next() event {
 		switch {
 		case name == "id":
 			e.id = value
+		case name == "event":
+			e.kind = value
 		case name == "data":
 			data = append(data, value)
 		case f.lines.Text() == "" && e.id != "":

@@ -52,6 +52,8 @@ func (s *Server) openRoutes(r chi.Router) {
 
 // apiRoutes are for programs, with a key or with the pages' cookie.
 func (s *Server) apiRoutes(r chi.Router) {
+	// Not compressed: an event must not wait in a buffer.
+	r.With(s.need(records.ScopeImagesRead)).Get("/api/v1/events", s.events)
 	r.Route("/api/v1", func(r chi.Router) {
 		r.Use(compress)
 		r.Group(func(r chi.Router) {

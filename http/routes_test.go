@@ -32,6 +32,7 @@ var routeTable = map[string]access{
 	"GET /api/v1/images":                   {kind: "api", scope: records.ScopeImagesRead},
 	"GET /api/v1/images/{id}":              {kind: "api", scope: records.ScopeImagesRead, id: "image"},
 	"GET /api/v1/images/{id}/events":       {kind: "api", scope: records.ScopeImagesRead, id: "image"},
+	"GET /api/v1/events":                   {kind: "api", scope: records.ScopeImagesRead},
 	"GET /api/v1/history":                  {kind: "api", scope: records.ScopeImagesRead},
 	"GET /live":                            {kind: "api", scope: records.ScopeImagesRead},
 	"POST /api/v1/generations":             {kind: "api", scope: records.ScopeImagesWrite, body: `{"prompt":"a fox"}`},

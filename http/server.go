@@ -67,6 +67,7 @@ type Server struct {
 	Config
 	router    chi.Router
 	hub       *hub
+	feeds     feeds
 	throttle  *throttle
 	attempts  *attempts
 	bigBodies *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
