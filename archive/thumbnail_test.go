@@ -138,7 +138,7 @@ func TestAThumbnailWaitsForTheStore(t *testing.T) {
 		})
 		w.start(withThumbs)
 		id := w.imported("https://source.example/large.png")
-		w.pass(5 * time.Minute)
+		w.pass(90 * time.Second) // four tries
 		if i := w.wantStatus(id, records.Archived, ""); i.Thumb != "" {
 			t.Fatalf("the thumbnail is %q", i.Thumb)
 		}
