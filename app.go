@@ -112,7 +112,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	}
 	a.server, err = http.New(ctx, http.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
-		BaseURL: baseURL, PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
+		BaseURL: baseURL, PublicURL: publicURL(c, a.store), PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
 		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
 		Watch: runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
 		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: a.worker.Slots, Paused: a.archiver.Paused},
@@ -133,8 +133,16 @@ func newStore(ctx context.Context, c Config) (storage.Store, error) {
 	return storage.NewS3(ctx, storage.S3Config{
 		Bucket: c.S3.Bucket, Endpoint: c.S3.Endpoint, Region: c.S3.Region,
 		AccessKeyID: c.S3.AccessKeyID, SecretAccessKey: c.S3.SecretAccessKey,
-		Prefix: c.S3.Prefix, PathStyle: c.S3.PathStyle,
+		Prefix: c.S3.Prefix, PathStyle: c.S3.PathStyle, PublicURL: c.S3.PublicURL,
 	})
+}
+
+// publicURL tells where anybody can read the store without us, nil if nowhere.
+func publicURL(c Config, store storage.Store) func(key string) string {
+	if s3, ok := store.(*storage.S3); ok && c.S3.PublicURL != "" {
+		return s3.PublicURL
+	}
+	return nil
 }
 
 func newFetch(c ArchiveConfig) (*fetch.Client, error) {

@@ -48,6 +48,7 @@ type S3Config struct {
 	SecretAccessKey string
 	Prefix          string
 	PathStyle       string // auto, true or false
+	PublicURL       string // where anybody can read the bucket; empty: images pass through us
 }
 
 // ArchiveConfig tunes the archive worker and what it fetches.
@@ -91,6 +92,7 @@ func LoadConfig(environ []string, readFile func(string) ([]byte, error)) (Config
 	}
 	problems = append(problems, unknownNames(env)...)
 	problems = append(problems, contradictions(env)...)
+	problems = append(problems, uselessPublicURL(c)...)
 	problems = append(problems, checkCAFile(c.Archive.CAFile, readFile)...)
 
 	c.deriveBaseURL()
@@ -178,9 +180,18 @@ func withoutEffect(env *environment) (problems []Problem) {
 	return problems
 }
 
+// uselessPublicURL warns of a public address of images that are private.
+func uselessPublicURL(c Config) []Problem {
+	if c.S3.PublicURL == "" || c.ImageAccess != "login" {
+		return nil
+	}
+	return []Problem{{Name: "S3_PUBLIC_URL", Warning: true,
+		Text: "has no effect: with AFTERIMAGE_IMAGE_ACCESS=login images pass through the app; the bucket should not be public"}}
+}
+
 // givenOfS3 names a setting of S3 that was given.
 func givenOfS3(env *environment) string {
-	for _, name := range []string{"S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY", "S3_REGION", "S3_PREFIX"} {
+	for _, name := range []string{"S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY", "S3_REGION", "S3_PREFIX", "S3_PUBLIC_URL"} {
 		if env.has(name) {
 			return name
 		}

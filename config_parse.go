@@ -235,6 +235,18 @@ func parseWebURL(s string) (string, error) {
 	return strings.TrimRight(s, "/"), nil
 }
 
+// parsePublicURL is stricter, since the host gets into a Content-Security-Policy.
+func parsePublicURL(s string) (string, error) {
+	s, err := parseWebURL(s)
+	if err != nil {
+		return "", err
+	}
+	if u, err := url.Parse(s); err != nil || strings.ContainsAny(u.Host, ";,'*") || u.Fragment != "" {
+		return "", errors.New("is not the address of a bucket")
+	}
+	return s, nil
+}
+
 func parseOrigin(s string) (string, error) {
 	s, err := parseWebURL(s)
 	if err == nil && strings.Count(s, "/") > 2 {

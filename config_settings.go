@@ -118,6 +118,9 @@ func storeSettings() []setting {
 		{name: "S3_PATH_STYLE", fallback: "auto", accepts: "auto, true or false",
 			help: "true: host/bucket; false: bucket.host; auto: what the server usually takes",
 			read: into(oneOf("auto", "true", "false"), func(c *Config) *string { return &c.S3.PathStyle })},
+		{name: "S3_PUBLIC_URL", unset: "images pass through the app", accepts: "http://host/path or https://host/path",
+			help: "where anybody can read the bucket, such as a CDN: archived images are sent there",
+			read: into(parsePublicURL, func(c *Config) *string { return &c.S3.PublicURL }), shown: redactURL},
 	}
 }
 

@@ -122,8 +122,14 @@ func start(t *testing.T, env []string) *running {
 // startProcess runs it as a process of its own.
 func startProcess(t *testing.T, env []string) *running {
 	t.Helper()
+	return startBinary(t, os.Args[0], env)
+}
+
+// startBinary runs a binary of it, this test's or one that was built.
+func startBinary(t *testing.T, path string, env []string) *running {
+	t.Helper()
 	r := &running{t: t, env: env, out: newOutput()}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.Command(path)
 	cmd.Env = append(append(os.Environ(), env...), "RUN_AFTERIMAGE=1")
 	cmd.Stdout, cmd.Stderr = r.out, r.out
 	if err := cmd.Start(); err != nil {

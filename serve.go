@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"afterimage/records"
+	"afterimage/storage"
 )
 
 const (
@@ -120,7 +121,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	upkeep.Go(func() { a.cleanSpool(alive) })
-	upkeep.Go(a.archiver.CheckStore)
+	upkeep.Go(a.checkStore)
 	a.worker.Start()
 
 	server := &nethttp.Server{
@@ -191,6 +192,16 @@ func (a *app) cleanSpool(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// checkStore finds out whether the store takes images, and says how an S3 server
+// proves that it got them.
+func (a *app) checkStore() {
+	a.archiver.CheckStore()
+	_, _, paused := a.archiver.Paused()
+	if s3, ok := a.store.(*storage.S3); ok && !paused {
+		a.log.Info("the store was checked", "store", s3.String(), "arrivals", s3.Proof())
 	}
 }
 

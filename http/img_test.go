@@ -70,7 +70,8 @@ func TestThePermanentURL(t *testing.T) {
 			t.Errorf("HEAD gave %d bytes and says %d", len(a.body), a.ContentLength)
 		}
 		name := b.get(path + "?download=1").Header.Get("Content-Disposition")
-		want := "attachment; filename*=utf-8''ann-" + i.CreatedAt.Format("2006-01-02") + "-A-lighthouse-%E7%81%AF%E5%A1%94-fog-" + i.ID[:8] + ".png"
+		day := i.CreatedAt.Format("2006-01-02")
+		want := `attachment; filename="ann-` + day + "-A-lighthouse-__-fog-" + i.ID + `.png"; filename*=UTF-8''ann-` + day + "-A-lighthouse-%E7%81%AF%E5%A1%94-fog-" + i.ID + ".png"
 		if name != want {
 			t.Errorf("the download is called %s, want %s", name, want)
 		}
@@ -82,7 +83,7 @@ func TestADownloadWithoutWordsHasAName(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		i := w.archived("ann", "?!")
 		name := w.browser().get("/img/" + i.ID + "?download=1").Header.Get("Content-Disposition")
-		if want := "attachment; filename=ann-" + i.CreatedAt.Format("2006-01-02") + "-" + i.ID[:8] + ".png"; name != want {
+		if want := `attachment; filename="ann-` + i.CreatedAt.Format("2006-01-02") + "-" + i.ID + `.png"`; name != want {
 			t.Errorf("the download is called %s, want %s", name, want)
 		}
 	})

@@ -218,7 +218,7 @@ func (a *openAIAnswer) open(images []records.Image) ([]io.ReadCloser, error) {
 		if a.req.format != formatBytes {
 			continue
 		}
-		body, err := a.openImage(a.r.Context(), &images[n])
+		body, err := a.openImage(a.r.Context(), &images[n], readAll)
 		if err != nil {
 			for _, b := range bodies[:n] {
 				b.Close()

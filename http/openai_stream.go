@@ -99,7 +99,7 @@ func (s *openAIStream) completed(g *records.Generation, images []records.Image) 
 		if s.given[i.ID] {
 			continue
 		}
-		body, err := s.openImage(s.r.Context(), i)
+		body, err := s.openImage(s.r.Context(), i, readAll)
 		if err != nil {
 			return err
 		}

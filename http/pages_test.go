@@ -20,7 +20,7 @@ func TestEveryPageHasItsHeaders(t *testing.T) {
 		check := func(a answer) {
 			t.Helper()
 			for name, want := range map[string]string{
-				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "private, no-cache", "Content-Security-Policy": web.CSP,
+				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "private, no-cache", "Content-Security-Policy": web.CSP(),
 				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 			} {
 				if got := a.Header.Get(name); got != want {

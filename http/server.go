@@ -45,6 +45,9 @@ type Config struct {
 	// Watch shows unfinished pictures of a generation that runs in this process,
 	// until stop is called.
 	Watch func(generationID string) (sights <-chan generate.Sight, stop func())
+	// PublicURL is where anybody can read an object without us; nil: nowhere,
+	// so that images pass through here.
+	PublicURL func(key string) string
 	// Paused says whether the store is paused, why, and since when.
 	Paused func() (reason string, since records.Time, paused bool)
 	// Verify reads the object of an image back and records what it finds.
@@ -77,6 +80,7 @@ type Server struct {
 	providers map[string]generate.Info
 	order     []string // provider names in the order they were given
 	secure    bool     // cookies only over https
+	csp       string   // of pages
 	setupDone atomic.Bool
 }
 
@@ -90,8 +94,11 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, hub: newHub(), throttle: newThrottle(), attempts: newAttempts(), bigBodies: semaphore.NewWeighted(1), hashing: semaphore.NewWeighted(2),
+	s := &Server{Config: c, csp: web.CSP(), hub: newHub(), throttle: newThrottle(), attempts: newAttempts(), bigBodies: semaphore.NewWeighted(1), hashing: semaphore.NewWeighted(2),
 		cursorKey: key, providers: map[string]generate.Info{}, secure: base.Scheme == "https"}
+	if c.PublicURL != nil {
+		s.csp = web.CSP(c.PublicURL(""))
+	}
 	for _, p := range c.Providers {
 		info := p.Info()
 		s.providers[info.Name] = info

@@ -48,7 +48,7 @@ func (s *Server) serveThumb(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		s.fail(w, r, err)
-	case archive.ThumbType(i) != "" && s.sendThumb(w, r, i, size):
+	case archive.ThumbType(i) != "" && (s.sendAway(w, r, i, archive.ThumbKey(i, size)) || s.sendThumb(w, r, i, size)):
 	case standsForItself(i) && s.sendInstead(w, r, i):
 	default:
 		sendPlaceholder(w, i, size)
@@ -127,7 +127,7 @@ func standsForItself(i *records.Image) bool {
 // sendInstead sends the image itself. Until it is known that there will be no
 // thumbnail, nobody may keep it for one.
 func (s *Server) sendInstead(w http.ResponseWriter, r *http.Request, i *records.Image) bool {
-	body, err := s.openImage(r.Context(), i)
+	body, err := s.openImage(r.Context(), i, readingFor(r, i))
 	if err != nil {
 		if _, ok := errors.AsType[*problem](err); !ok && !errors.Is(err, storage.ErrNotFound) {
 			s.Log.Error("an image could not be read for its thumbnail", "image", i.ID, "err", err)

@@ -84,6 +84,7 @@ require_system_tools() {
 	pgbouncer_path >/dev/null || missing+=(pgbouncer)
 	chromium_path >/dev/null || missing+=(chromium)
 	has_cjk_font || missing+=(fontconfig fonts-noto-cjk)
+	command -v curl >/dev/null || missing+=(curl)
 	((${#missing[@]} == 0)) && return
 	install_packages "${missing[@]}"
 	has_c_compiler || die "a C compiler is still missing after installing gcc: the race detector needs one"

@@ -14,17 +14,26 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 
 	"golang.org/x/text/language"
 )
 
-// CSP is the Content-Security-Policy that every page is served under. It allows nothing inline:
-// no style attribute, no script text.
-const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-	"connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; " +
-	"base-uri 'none'; frame-ancestors 'none'"
+// CSP is the Content-Security-Policy that every page is served under. It allows nothing inline: no
+// style attribute, no script text. Images may also come from the servers of these URLs.
+func CSP(images ...string) string {
+	from := "'self' data: blob:"
+	for _, address := range images {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			from += " " + u.Scheme + "://" + u.Host
+		}
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + from + "; " +
+		"connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; " +
+		"base-uri 'none'; frame-ancestors 'none'"
+}
 
 //go:embed templates/*.html static locales
 var embedded embed.FS
