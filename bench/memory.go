@@ -76,7 +76,7 @@ func (b *bench) memoryOnce(ctx context.Context, size, images int) (idle, over fl
 	if _, err := insert(ctx, db, person, b.urls(images, size)); err != nil {
 		return 0, 0, err
 	}
-	if err := archivedAll(ctx, db, person, images, time.Duration(images)*time.Second+silence); err != nil {
+	if err := archivedAll(ctx, db, person, images, time.Duration(images)*4*time.Second+silence); err != nil {
 		return 0, 0, err
 	}
 	peak, err := child.memory("VmHWM")

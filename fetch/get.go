@@ -31,7 +31,8 @@ type fetch struct {
 	jars    jars
 
 	host     string // being asked
-	release  func() // of host's slot
+	slot     string // the name whose slot we have
+	release  func() // of that slot
 	answered bool   // headers have come
 	got      int64  // bytes of the body so far
 }

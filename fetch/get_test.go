@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -267,19 +268,20 @@ func TestOneHostServesSoManyAtOnce(t *testing.T) {
 	var running, most atomic.Int32
 	full := make(chan struct{}, 100)
 	release := make(chan struct{})
-	s := server(t, func(w http.ResponseWriter, r *http.Request) {
+	answer := func(w http.ResponseWriter, r *http.Request) {
 		n := running.Add(1)
 		defer running.Add(-1)
 		most.Store(max(most.Load(), n))
 		full <- struct{}{}
 		<-release
 		w.Write(pngFile(8, 6))
-	})
-	c := client(t, Config{PerHost: 3}, s)
+	}
+	ports := []*httptest.Server{server(t, answer), server(t, answer)} // of one host
+	c := client(t, Config{PerHost: 3}, ports...)
 	var wg sync.WaitGroup
-	for range 12 {
+	for n := range 12 {
 		wg.Go(func() {
-			if _, err := c.Get(t.Context(), Source{URL: s.URL}, io.Discard); err != nil {
+			if _, err := c.Get(t.Context(), Source{URL: ports[n%2].URL}, io.Discard); err != nil {
 				t.Error(err)
 			}
 		})

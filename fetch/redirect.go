@@ -38,7 +38,7 @@ func (f *fetch) follow(u *url.URL) (*http.Response, error) {
 
 // ask sends one GET. Nothing of an earlier hop goes along: no Referer, no cookie of another origin.
 func (f *fetch) ask(u *url.URL, trusted bool) (*http.Response, error) {
-	if err := f.enter(u.Host); err != nil {
+	if err := f.enter(u); err != nil {
 		return nil, err
 	}
 	rt, err := f.c.pick(f.ctx, u, trusted)
@@ -64,19 +64,21 @@ func (f *fetch) ask(u *url.URL, trusted bool) (*http.Response, error) {
 	return resp, nil
 }
 
-// enter waits for a slot of host, giving back the slot of the hop before. The clock of the whole
-// fetch starts with the first slot: waiting for our own turn is not the source's fault.
-func (f *fetch) enter(host string) error {
-	if f.host == host && f.release != nil {
+// enter waits for a slot of the URL's host, whatever its port, giving back the slot of the hop
+// before. The clock of the whole fetch starts with the first slot: waiting for our own turn is not
+// the source's fault.
+func (f *fetch) enter(u *url.URL) error {
+	f.host, f.answered = u.Host, false
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if f.slot == name && f.release != nil {
 		return nil
 	}
 	f.leave()
-	f.host, f.answered = host, false
-	release, err := f.c.hosts.acquire(f.ctx, strings.ToLower(host))
+	release, err := f.c.hosts.acquire(f.ctx, name)
 	if err != nil {
 		return err
 	}
-	f.release = release
+	f.slot, f.release = name, release
 	f.watch.begin(f.c.phases.whole)
 	return nil
 }
