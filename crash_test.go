@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"testing"
+	"time"
 )
 
 // TestKilledInTheMiddle kills the process with SIGKILL while it archives 50
@@ -69,4 +70,33 @@ func smallPNG(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// TestKilledWhileTheStoreIsSlow: the store has had the bytes for a while and
+// has not answered when the process is killed and the source dies. They were
+// secured meanwhile, so the next start needs nobody.
+func TestKilledWhileTheStoreIsSlow(t *testing.T) {
+	s := newSeveral(t)
+	s.source.letGo()
+	slow := newSlowStore(t, s.store)
+	first := s.instance(slow.env...)
+	s.imports(1)
+	<-slow.uploading
+	took := eventually(t, 20*time.Second, "the image says that it is secured", func() bool {
+		return value[int](t, s.db, `SELECT count(*) FROM images WHERE spool_id <> '' AND status = 'archiving'`) == 1
+	})
+	if took < time.Second {
+		t.Errorf("it was secured after %v, before the store had its time", took)
+	}
+	first.kill()
+	s.source.Close()
+	close(slow.goOn)
+	startProcess(t, first.env)
+	s.awaitArchived(1, 20*time.Second)
+	if n := value[int](t, s.db, `SELECT count(*) FROM image_events WHERE kind = 'attempt_failed'`); n != 0 {
+		t.Errorf("%d attempts failed", n)
+	}
+	if n := s.source.count(); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
 }
