@@ -207,3 +207,31 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 		})
 	}
 }
+
+// Whoever neither answers nor refuses costs ten seconds, and no more: in the look-up of a name and in
+// the handshake of TLS. It takes those ten seconds.
+func TestConnectingIsBounded(t *testing.T) {
+	if os.Getenv("TEST_LONG") == "" {
+		t.Skip("takes 10 s; set TEST_LONG=1")
+	}
+	mute, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mute.Close() })
+	s := speaks(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	for name, url := range map[string]string{
+		"a name server that is silent":     "https://mute.example/a.png",
+		"a server that is silent over TLS": strings.Replace(s.URL, "http:", "https:", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			_, _, err := get(t, client(t, Config{Resolver: mute.LocalAddr().String()}, s), Source{URL: url})
+			wantError(t, err, Unreachable, false)
+			if took := time.Since(begin); took < 9*time.Second || took > 15*time.Second {
+				t.Errorf("took %v, want 10 s", took)
+			}
+		})
+	}
+}
