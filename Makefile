@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-long compat chaos bench lint clean
+.PHONY: help run build dist test test-long compat chaos bench lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,6 +10,9 @@ run: ## start the app with its defaults on http://127.0.0.1:8080
 
 build: ## build the binary ./afterimage
 	CGO_ENABLED=0 go build -trimpath -o afterimage .
+
+dist: ## build the archives of a release, with checksums, into dist/
+	scripts/dist.sh
 
 test: ## all checks and tests on real services; ARGS="./storage -run TestPut" runs only those tests
 	scripts/test.sh $(ARGS)

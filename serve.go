@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -135,6 +136,14 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	server.RegisterOnShutdown(a.server.Drain)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	systemd := findSupervisor(os.Getenv)
+	if err := systemd.tell("READY=1"); err != nil {
+		a.log.Warn("systemd could not be told that we are ready", "err", err)
+	}
+	// Whether we answer, and not whether the database does: to start us again
+	// would not mend that.
+	live := BaseURLFor(listener.Addr().String()) + "/livez"
+	upkeep.Go(func() { systemd.keepTelling(alive, func(ctx context.Context) error { return ask(ctx, live, io.Discard) }) })
 	a.log.Info("afterimage is ready", "url", a.config.BaseURL, "store", a.store.String(), "slots", a.config.Archive.Concurrency)
 
 	select {
@@ -142,6 +151,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	case err = <-served:
 	}
 	a.log.Info("stopping")
+	_ = systemd.tell("STOPPING=1") // it would only wait less patiently
 	ctx = context.WithoutCancel(ctx)
 	var stopping sync.WaitGroup // side by side, so that all of it fits into what a container is given
 	stopping.Go(a.worker.Stop)
