@@ -143,7 +143,9 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	// Whether we answer, and not whether the database does: to start us again
 	// would not mend that.
 	live := BaseURLFor(listener.Addr().String()) + "/livez"
-	upkeep.Go(func() { systemd.keepTelling(alive, func(ctx context.Context) error { return ask(ctx, live, io.Discard) }) })
+	upkeep.Go(func() {
+		systemd.keepTelling(alive, func(ctx context.Context) error { return ask(ctx, live, io.Discard) })
+	})
 	a.log.Info("afterimage is ready", "url", a.config.BaseURL, "store", a.store.String(), "slots", a.config.Archive.Concurrency)
 
 	select {
