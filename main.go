@@ -67,6 +67,8 @@ func commands() []command {
 		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep, ""},
 		{"verify", "[--limit N] [--rate SPEED]", "read stored images back and compare them with what was stored", verify, verifyUse},
 		{"reconcile", "[--repair]", "compare the database with the store and the spool", reconcile, reconcileUse},
+		{"export", "DIR|FILE.zip [--user NAME]", "write all images with what is known of them into a folder or a zip", export, exportUse},
+		{"backup", "FILE", "copy the SQLite database while the app runs", backup, backupUse},
 		{"healthcheck", "", "ask the running app whether it is ready", healthcheck, ""},
 		{"version", "", "print the version", version, ""},
 	}
