@@ -152,9 +152,9 @@ func (k *killer) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if k.hold != nil && r.Method == nethttp.MethodPut && strings.Contains(r.URL.Path, "/images/") {
+	if hold := k.holds(); hold != nil && r.Method == nethttp.MethodPut && strings.Contains(r.URL.Path, "/images/") {
 		k.hit <- struct{}{}
-		<-k.hold
+		<-hold
 	}
 	if p == nil {
 		k.proxy.ServeHTTP(w, r)
@@ -162,6 +162,19 @@ func (k *killer) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	k.proxy.ServeHTTP(httptest.NewRecorder(), r.WithContext(k.t.Context())) // done, whoever asked for it
 	k.strike()
+}
+
+func (k *killer) holds() chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.hold
+}
+
+// setHold makes uploads of images wait.
+func (k *killer) setHold(hold chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hold = hold
 }
 
 // arm lets the killer wait for a point.
@@ -246,16 +259,17 @@ func TestKilledBetweenUploadAndDeletion(t *testing.T) {
 	first := startProcess(t, env)
 	c := first.client()
 	db := openSQLite(t, filepath.Join(dir, "afterimage.db"))
-	k.hold = make(chan struct{})
+	hold := make(chan struct{})
+	k.setHold(hold)
 	id := c.imports(k.source())
 	<-k.hit
 	c.call("DELETE", "/api/v1/images/"+id, nil, 204, nil)
 	k.quiet(db)
 	k.arm(point{method: "DELETE", path: "/images/", nth: 1, when: before}, first.kill)
-	close(k.hold)
+	close(hold)
 	<-k.hit // the worker that lost its claim was about to tidy up
 
-	k.hold = nil
+	k.setHold(nil)
 	second := startProcess(t, env)
 	if found := second.reconciled(false); found.Found[archive.ObjectWithoutRow] != 1 || found.Total() != 1 {
 		t.Fatalf("found %+v, want the object", found)
