@@ -13,6 +13,7 @@ import (
 	"afterimage/generate"
 	"afterimage/http"
 	"afterimage/jobs"
+	"afterimage/notify"
 	"afterimage/records"
 	"afterimage/storage"
 	"afterimage/web"
@@ -26,7 +27,10 @@ type app struct {
 	store    storage.Store
 	spool    *storage.Spool
 	fetch    *fetch.Client
+	hooks    *fetch.Client // for webhooks
 	archiver *archive.Archiver
+	runner   *generate.Runner
+	notifier *notify.Notifier
 	worker   *jobs.Worker
 	presence *records.Presence
 	server   *http.Server
@@ -83,29 +87,22 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	if a.fetch, err = newFetch(c.Archive); err != nil {
 		return nil, err
 	}
+	if a.hooks, err = newHooks(c); err != nil {
+		return nil, err
+	}
 	providers, err := newProviders(c, a.fetch)
 	if err != nil {
 		return nil, err
 	}
 	metrics := http.NewMetrics(buildVersion())
 	a.store = metrics.Store(a.store)
-	runner := generate.New(generate.Config{
+	a.runner = generate.New(generate.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, MaxBytes: c.Archive.MaxBytes, Log: log,
 	})
 	a.archiver = archive.New(archive.Config{
-		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers), Resolve: runner.Resolve,
+		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Origins: origins(providers), Resolve: a.runner.Resolve,
 		Slots: c.Archive.Concurrency, MaxAttempts: c.Archive.MaxAttempts, Delays: c.Archive.RetryDelays, Thumbnails: true, Log: log,
 	})
-	beatEvery := beatIntervalSQLite
-	if db.Postgres() {
-		beatEvery = beatInterval
-	}
-	a.worker = jobs.New(jobs.Config{
-		Beat: a.beat, BeatEvery: beatEvery,
-		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: metrics.Kinds(append(a.archiver.Kinds(), runner.Kinds()...)),
-		TTL: c.Archive.LockTTL, Poll: c.Archive.PollInterval, Sweep: c.Archive.SweepInterval, Log: log,
-	})
-	a.presence = db.NewPresence(a.worker.Instance())
 	site, err := web.New()
 	if err != nil {
 		return nil, err
@@ -114,13 +111,24 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
 		BaseURL: baseURL, PublicURL: publicURL(c, a.store), PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
 		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
-		Watch: runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
-		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: a.worker.Slots, Paused: a.archiver.Paused},
-		Settings: settingNotes(c, providers),
+		Watch: a.runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
+		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: func() []jobs.SlotUse { return a.worker.Slots() }, Paused: a.archiver.Paused},
+		Webhooks: a.hooks, TrashRetention: c.TrashRetention, Settings: settingNotes(c, providers),
 	})
 	if err != nil {
 		return nil, err
 	}
+	a.notifier = notify.New(notify.Config{DB: db, Client: a.hooks.HTTPClient(), Describe: a.server.Describe, Retention: c.TrashRetention, Log: log})
+	beatEvery := beatIntervalSQLite
+	if db.Postgres() {
+		beatEvery = beatInterval
+	}
+	a.worker = jobs.New(jobs.Config{
+		Beat: a.beat, BeatEvery: beatEvery,
+		DB: db, InstanceID: a.instance, SpoolID: a.spool.ID(), Kinds: metrics.Kinds(a.kinds()),
+		TTL: c.Archive.LockTTL, Poll: c.Archive.PollInterval, Sweep: c.Archive.SweepInterval, Log: log,
+	})
+	a.presence = db.NewPresence(a.worker.Instance())
 	db.OnJobs(a.worker.Wake)
 	db.OnChange(a.server.Changed)
 	return a, nil
@@ -157,13 +165,29 @@ func newFetch(c ArchiveConfig) (*fetch.Client, error) {
 	})
 }
 
+// newHooks is the client for webhooks: the same guard, other exceptions.
+func newHooks(c Config) (*fetch.Client, error) {
+	rules, err := fetch.ParseAllow(c.WebhookAllow)
+	if err != nil {
+		return nil, fmt.Errorf("AFTERIMAGE_WEBHOOK_ALLOW: %w", err)
+	}
+	return fetch.New(fetch.Config{
+		Allow: rules, AllowSetting: "AFTERIMAGE_WEBHOOK_ALLOW",
+		CAFile: c.Archive.CAFile, Resolver: c.Archive.Resolver, Proxy: c.Archive.Proxy,
+	})
+}
+
 // checkAllow has fetch read the rules, so that a mistake is reported with the
 // others.
-func checkAllow(c Config) []Problem {
-	if _, err := fetch.ParseAllow(c.Archive.Allow); err != nil {
-		return []Problem{settingProblem("IMAGE_ARCHIVE_ALLOW", c.Archive.Allow, err.Error())}
+func checkAllow(c Config) (problems []Problem) {
+	for _, s := range []struct{ name, value string }{
+		{"IMAGE_ARCHIVE_ALLOW", c.Archive.Allow}, {"AFTERIMAGE_WEBHOOK_ALLOW", c.WebhookAllow},
+	} {
+		if _, err := fetch.ParseAllow(s.value); err != nil {
+			problems = append(problems, settingProblem(s.name, s.value, err.Error()))
+		}
 	}
-	return nil
+	return problems
 }
 
 // newProviders are those that are set up, and the demo, which always is. The

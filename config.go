@@ -19,6 +19,7 @@ type Config struct {
 	Language    string // of pages where nothing says better: en or zh-CN
 	ImageAccess string // link or login
 
+	WebhookAllow   string        // rules as written; fetch reads them
 	TrashRetention time.Duration // what is in the trash for longer is deleted for ever; 0: never
 
 	AdminUsername string // empty: a setup link is printed

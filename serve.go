@@ -118,6 +118,9 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	if rescued > 0 {
 		a.log.Warn("work of a process that ended was taken up again", "jobs", rescued)
 	}
+	if err := a.schedule(ctx); err != nil {
+		return err
+	}
 	alive, stopAlive := context.WithCancel(context.WithoutCancel(ctx))
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
@@ -165,6 +168,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	upkeep.Wait()
 	a.signOff(ctx)
 	a.fetch.Close()
+	a.hooks.Close()
 	return err
 }
 

@@ -133,17 +133,25 @@ type generationJSON struct {
 }
 
 func (s *Server) generationJSON(r *http.Request, g *records.Generation, images []records.Image) generationJSON {
-	words := s.Site.Words(s.language(r))
+	return s.generationIn(s.language(r), g, images)
+}
+
+func (s *Server) generationIn(lang string, g *records.Generation, images []records.Image) generationJSON {
+	words := s.Site.Words(lang)
 	return generationJSON{ID: g.ID, Status: string(g.Status), Provider: g.Provider, Model: g.Model,
 		Reason: optional(g.Reason), ReasonText: optional(words.Reason(web.Reason{Code: g.Reason})),
 		ProviderMessage: optional(g.ProviderMessage), CreatedAt: g.CreatedAt, FinishedAt: g.FinishedAt,
-		Images: s.imagesJSON(r, images)}
+		Images: s.imagesIn(lang, images)}
 }
 
 func (s *Server) imagesJSON(r *http.Request, images []records.Image) []imageJSON {
+	return s.imagesIn(s.language(r), images)
+}
+
+func (s *Server) imagesIn(lang string, images []records.Image) []imageJSON {
 	list := make([]imageJSON, len(images))
 	for n := range images {
-		list[n] = s.imageJSON(r, &images[n])
+		list[n] = s.imageIn(lang, &images[n])
 	}
 	return list
 }

@@ -23,11 +23,19 @@ const (
 	noticeRetried   = "notice.retried"
 	noticeNotRetry  = "notice.retry.not"
 	noticeSignedOut = "notice.signed-out"
+
+	noticeHookTest    = "notice.hook.test"
+	noticeHookOn      = "notice.hook.on"
+	noticeHookDeleted = "notice.hook.deleted"
+	noticeRevived     = "notice.revived"
+	noticePaused      = "notice.paused"
+	noticeResumed     = "notice.resumed"
 )
 
 // notices are all that a cookie may name: it comes from outside.
 var notices = []string{noticeAccepted, noticeSaved, noticePassword, noticeRevoked, noticeTrashed, noticeRestored,
-	noticeDeleted, noticeRetried, noticeNotRetry, noticeSignedOut}
+	noticeDeleted, noticeRetried, noticeNotRetry, noticeSignedOut, noticeHookTest, noticeHookOn, noticeHookDeleted,
+	noticeRevived, noticePaused, noticeResumed}
 
 // redirect sends a browser on after a form, with a notice for the next page;
 // empty is none.

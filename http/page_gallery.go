@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -25,7 +26,7 @@ var statusGroups = map[string][]records.Status{
 
 func (s *Server) gallery(w http.ResponseWriter, r *http.Request) {
 	view := web.GalleryView{Layout: s.layout(r, "gallery"), Now: time.Now()}
-	view.Notice = message(s.takeNotice(w, r))
+	view.Notice = cmp.Or(message(s.takeNotice(w, r)), s.deadHook(r))
 	if err := s.fillGallery(r, &view); err != nil {
 		s.failPage(w, r, err)
 		return

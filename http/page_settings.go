@@ -26,6 +26,9 @@ func (s *Server) settings(w http.ResponseWriter, r *http.Request) {
 func (s *Server) renderSettings(w http.ResponseWriter, r *http.Request, status int, view web.SettingsView) {
 	v := viewerOf(r)
 	keys, err := s.DB.Keys(r.Context(), v.user.ID)
+	if err == nil {
+		err = s.fillLater(r, &view)
+	}
 	if err != nil {
 		s.failPage(w, r, err)
 		return

@@ -57,6 +57,22 @@ func (s *Server) personRoutes(r chi.Router) {
 	r.Post("/settings/password", s.savePassword)
 	r.Post("/settings/keys", s.createKey)
 	r.Post("/settings/keys/{id}/revoke", s.revokeKey)
+	r.Post("/settings/webhooks", s.webhookForm)
+	r.Get("/settings/webhooks/{id}", s.webhookPage)
+	r.Post("/settings/webhooks/{id}/test", s.testWebhookForm)
+	r.Post("/settings/webhooks/{id}/rotate", s.rotateWebhookForm)
+	r.Post("/settings/webhooks/{id}/enable", s.enableWebhookForm)
+	r.Post("/settings/webhooks/{id}/delete", s.deleteWebhookForm)
+	r.Post("/settings/digest", s.digestForm)
+	r.Get("/digest", s.digestPage)
+	r.Get("/digest/{day}", s.digestPage)
+	r.Group(func(r chi.Router) {
+		r.Use(s.onlyOperators)
+		r.Get("/ops/jobs", s.jobsPage)
+		r.Post("/ops/jobs/{kind}/pause", s.pauseForm)
+		r.Post("/ops/jobs/{kind}/resume", s.resumeForm)
+		r.Post("/ops/jobs/{kind}/revive", s.reviveForm)
+	})
 }
 
 // signedIn lets through who has a session, and sends everybody else to where
@@ -113,6 +129,8 @@ func pagePath(r *http.Request) string {
 		return r.URL.RequestURI()
 	case strings.HasPrefix(p, "/settings/"):
 		return "/settings"
+	case strings.HasPrefix(p, "/ops/jobs/"):
+		return "/ops/jobs"
 	case strings.HasPrefix(p, "/i/"):
 		return path.Dir(p)
 	default:

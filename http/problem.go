@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"afterimage/records"
@@ -41,6 +42,7 @@ const (
 	codeNotPossible  = "not_possible"
 	codeCursor       = "bad_cursor"
 	codeCursorOld    = "cursor_expired"
+	codeLimit        = "limit_reached"
 	codeThrottled    = "too_many_requests"
 	codeBusy         = "busy"
 	codeNotReady     = "not_ready"
@@ -85,10 +87,20 @@ func asProblem(err error) *problem {
 		return newProblem(http.StatusConflict, codeKeyReused, "This Idempotency-Key was used for another request. Use a new key.")
 	case errors.Is(err, records.ErrCursorExpired):
 		return newProblem(http.StatusGone, codeCursorOld, "What was deleted since this cursor is forgotten. Start again without one.")
+	case errors.Is(err, records.ErrTooManyWebhooks):
+		return newProblem(http.StatusConflict, codeLimit, sentence(records.ErrTooManyWebhooks))
+	case errors.Is(err, records.ErrBadHookEvent):
+		return invalid("events", sentence(records.ErrBadHookEvent)+" There are: "+strings.Join(records.HookEvents, ", ")+".")
 	case errors.Is(err, context.Canceled):
 		return newProblem(499, codeInternal, "The client went away.")
 	}
 	return newProblem(http.StatusInternalServerError, codeInternal, "Something went wrong on our side. The log has the request id.")
+}
+
+// sentence writes an error that is one for people as they read it.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // fail answers with a problem, or with what clients of other APIs expect.

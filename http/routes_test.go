@@ -44,11 +44,27 @@ var routeTable = map[string]access{
 	"POST /api/v1/images/{id}/verify":      {kind: "api", scope: records.ScopeImagesWrite, id: "image"},
 	"GET /api/v1/archive":                  {kind: "api", scope: records.ScopeOpsRead},
 
-	"GET /v1/models":              {kind: "api", scope: records.ScopeImagesRead},
-	"GET /v1/models/*":            {kind: "api", scope: records.ScopeImagesRead},
-	"POST /v1/images/generations": {kind: "api", scope: records.ScopeImagesWrite, body: `{"prompt":"a fox"}`},
-	"POST /v1/images/edits":       {kind: "api", scope: records.ScopeImagesWrite, body: `{"prompt":"a fox"}`},
-	"POST /v1/images/variations":  {kind: "api", scope: records.ScopeImagesWrite},
+	"GET /v1/models":                        {kind: "api", scope: records.ScopeImagesRead},
+	"GET /v1/models/*":                      {kind: "api", scope: records.ScopeImagesRead},
+	"POST /v1/images/generations":           {kind: "api", scope: records.ScopeImagesWrite, body: `{"prompt":"a fox"}`},
+	"POST /v1/images/edits":                 {kind: "api", scope: records.ScopeImagesWrite, body: `{"prompt":"a fox"}`},
+	"POST /v1/images/variations":            {kind: "api", scope: records.ScopeImagesWrite},
+	"GET /api/v1/imports/{id}":              {kind: "api", scope: records.ScopeImagesRead, id: "import"},
+	"GET /api/v1/webhooks":                  {kind: "api", scope: records.ScopeImagesRead},
+	"GET /api/v1/webhooks/{id}":             {kind: "api", scope: records.ScopeImagesRead, id: "webhook"},
+	"GET /api/v1/webhooks/{id}/deliveries":  {kind: "api", scope: records.ScopeImagesRead, id: "webhook"},
+	"GET /api/v1/digests":                   {kind: "api", scope: records.ScopeImagesRead},
+	"GET /api/v1/usage":                     {kind: "api", scope: records.ScopeImagesRead},
+	"POST /api/v1/webhooks":                 {kind: "api", scope: records.ScopeImagesWrite, body: `{"url":"https://a.example/","events":["image.archived"]}`},
+	"POST /api/v1/webhooks/{id}/rotate":     {kind: "api", scope: records.ScopeImagesWrite, id: "webhook"},
+	"POST /api/v1/webhooks/{id}/test":       {kind: "api", scope: records.ScopeImagesWrite, id: "webhook"},
+	"POST /api/v1/webhooks/{id}/enable":     {kind: "api", scope: records.ScopeImagesWrite, id: "webhook"},
+	"DELETE /api/v1/webhooks/{id}":          {kind: "api", scope: records.ScopeImagesWrite, id: "webhook"},
+	"GET /api/v1/jobs":                      {kind: "api", scope: records.ScopeOpsRead},
+	"GET /api/v1/jobs/list":                 {kind: "api", scope: records.ScopeOpsRead},
+	"POST /api/v1/jobs/revive":              {kind: "api", scope: records.ScopeOpsWrite, body: `{"kind":"archive"}`},
+	"POST /api/v1/jobs/kinds/{kind}/pause":  {kind: "api", scope: records.ScopeOpsWrite},
+	"POST /api/v1/jobs/kinds/{kind}/resume": {kind: "api", scope: records.ScopeOpsWrite},
 
 	"GET /setup":       {kind: "open"},
 	"POST /setup":      {kind: "open"},
@@ -72,6 +88,20 @@ var routeTable = map[string]access{
 	"POST /settings/password":         {kind: "page", body: "current_password=correct+horse&new_password=battery+staple"},
 	"POST /settings/keys":             {kind: "page", body: "name=mine&scopes=images:read"},
 	"POST /settings/keys/{id}/revoke": {kind: "page", id: "key"},
+
+	"POST /settings/webhooks":             {kind: "page", body: "url=https://a.example/&events=digest"},
+	"GET /settings/webhooks/{id}":         {kind: "page", id: "webhook"},
+	"POST /settings/webhooks/{id}/test":   {kind: "page", id: "webhook"},
+	"POST /settings/webhooks/{id}/rotate": {kind: "page", id: "webhook"},
+	"POST /settings/webhooks/{id}/enable": {kind: "page", id: "webhook"},
+	"POST /settings/webhooks/{id}/delete": {kind: "page", id: "webhook"},
+	"POST /settings/digest":               {kind: "page", body: "hour=8&time_zone=Europe/Vienna"},
+	"GET /digest":                         {kind: "page"},
+	"GET /digest/{day}":                   {kind: "page"},
+	"GET /ops/jobs":                       {kind: "page"},
+	"POST /ops/jobs/{kind}/pause":         {kind: "page"},
+	"POST /ops/jobs/{kind}/resume":        {kind: "page"},
+	"POST /ops/jobs/{kind}/revive":        {kind: "page", body: "reason="},
 }
 
 // door is the one site that all cases of the table knock at.
@@ -91,6 +121,15 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.ids["generation"], d.ids["image"], d.ids["key"] = g.ID, images[0].ID, k.ID
+		hook, err := w.CreateWebhook(t.Context(), d.owner, "https://a.example/", []string{records.HookDigest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		imported, _, err := w.CreateImport(t.Context(), d.owner, []records.ImportItem{{URL: "https://a.example/a.png"}}, records.Idempotency{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.ids["webhook"], d.ids["import"] = hook.ID, imported
 		w.state(images[0].ID, records.ArchiveFailed, "source_expired") // so that a retry, and deleting, would do something
 		d.before = d.writes()
 		seen := map[string]bool{}
@@ -155,6 +194,7 @@ func (d *door) knockAPI(method, path string, rule access) {
 		records.ScopeImagesRead:  {records.ScopeOpsRead, records.ScopeOpsWrite},
 		records.ScopeImagesWrite: {records.ScopeImagesRead, records.ScopeOpsWrite},
 		records.ScopeOpsRead:     {records.ScopeImagesRead, records.ScopeImagesWrite},
+		records.ScopeOpsWrite:    {records.ScopeImagesWrite, records.ScopeOpsRead},
 	}[rule.scope]
 	try(d.program(d.key(d.owner, wrong...)), 403, "scope_missing")
 	stranger := d.person("s" + records.NewID())
@@ -217,6 +257,7 @@ func (d *door) knockWithNoID(method, route string, rule access) {
 func (d *door) writes() int64 {
 	var n int64
 	d.Get(d.t, &n, `SELECT (SELECT sum(seq) FROM change_heads) + (SELECT count(*) FROM images) + (SELECT count(*) FROM jobs)
-		+ (SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL) + (SELECT count(*) FROM users WHERE language <> '' OR theme <> '')`)
+		+ (SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL) + (SELECT count(*) FROM users WHERE language <> '' OR theme <> '' OR digest_hour IS NOT NULL)
+		+ (SELECT count(*) FROM webhooks WHERE old_secret = '') + (SELECT count(*) FROM webhook_deliveries) + (SELECT count(*) FROM paused_kinds)`)
 	return n
 }

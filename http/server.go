@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
@@ -56,6 +57,10 @@ type Config struct {
 	Metrics      *Metrics
 	MetricsToken string // who has it may read them; empty: only this machine
 	Watched      Watched
+	// Webhooks judges the addresses that people want to be told at.
+	Webhooks *fetch.Client
+	// TrashRetention is how long an image stays in the trash; 0: for ever.
+	TrashRetention time.Duration
 	// Settings are what the setup page shows of the settings.
 	Settings SettingNotes
 }

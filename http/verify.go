@@ -34,8 +34,16 @@ func (s *Server) alarms(ctx context.Context) []web.Message {
 	if err != nil {
 		s.Log.Error("damaged images could not be counted", "err", err)
 	}
-	if n == 0 {
-		return nil
+	var list []web.Message
+	if n > 0 {
+		list = append(list, web.Message{Key: "alarm.damaged", Args: web.Args{"n": n}, Bad: true})
 	}
-	return []web.Message{{Key: "alarm.damaged", Args: web.Args{"n": n}, Bad: true}}
+	raised, err := s.DB.Alarms(ctx)
+	if err != nil {
+		s.Log.Error("alarms could not be read", "err", err)
+	}
+	for _, a := range raised {
+		list = append(list, web.Message{Key: "alarm." + a.Name, Bad: true})
+	}
+	return list
 }

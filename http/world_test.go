@@ -88,7 +88,7 @@ func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Co
 		t.Fatal(err)
 	}
 	config := http.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Providers: []generate.Provider{w.demo},
-		Site: site, Log: slog.New(slog.NewTextHandler(w.log, nil)), BaseURL: url, MaxAttempts: 3, MaxBytes: 64 << 20,
+		Site: site, Log: slog.New(slog.NewTextHandler(w.log, nil)), BaseURL: url, Webhooks: w.fetch, MaxAttempts: 3, MaxBytes: 64 << 20,
 		Paused: func() (string, records.Time, bool) { return w.paused() }}
 	if change != nil {
 		change(&config)

@@ -22,7 +22,7 @@ import (
 // a Complete for what is done all the same.
 type Handler func(ctx context.Context, job records.Job) records.Settlement
 
-// Kind is how jobs of one kind are run.
+// Kind is how jobs of one kind are run. It has either Run or Do.
 type Kind struct {
 	Name string
 	// Pool is which of the jobs of this name they are; each pool has its own
@@ -31,6 +31,15 @@ type Kind struct {
 	Pool  string
 	Slots int // jobs at a time
 	Run   Handler
+	Do    Task
+	// Attempts is after how many failures of its task a job is given up.
+	// Default 5.
+	Attempts int
+	// Backoff is how long a task's next try is away after so many failures
+	// before this one. Default 30 s · 2^n.
+	Backoff func(failures int) time.Duration
+	// Timeout is how long one run of a task may take. Default 10 min.
+	Timeout time.Duration
 	// Shows says that people see when such a job runs; they do once it has for
 	// a while (showAfter).
 	Shows bool
@@ -44,8 +53,8 @@ type Kind struct {
 	// running ones are told whether their claim still holds, without waiting
 	// for the renewal of the lease.
 	Cancels bool
-	// Failed settles a job whose handler panicked. Default: it is retried
-	// after 30 s · 2^n, and discarded after five attempts.
+	// Failed settles a job whose handler panicked. Default: as any failure, by
+	// Backoff and Attempts.
 	Failed func(ctx context.Context, job records.Job, err error) records.Settlement
 	// After is called when a settlement stands, or when it turned out that the
 	// claim was lost and nothing was changed. Default: nothing.

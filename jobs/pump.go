@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,13 +50,22 @@ const showAfter = 200 * time.Millisecond
 const idleEvery = 2 * time.Second
 
 func newPump(w *Worker, k Kind) *pump {
-	return &pump{
+	k.Attempts = cmp.Or(k.Attempts, defaultAttempts)
+	k.Timeout = cmp.Or(k.Timeout, defaultTimeout)
+	if k.Backoff == nil {
+		k.Backoff = standard
+	}
+	p := &pump{
 		w: w, kind: k,
 		slots:    semaphore.NewWeighted(int64(k.Slots)),
 		woken:    make(chan struct{}, 1),
 		finished: make(chan records.Settlement, k.Slots),
 		running:  map[records.Fence]*runningJob{},
 	}
+	if k.Do != nil {
+		p.kind.Run = p.runTask
+	}
+	return p
 }
 
 func (p *pump) wake() {
@@ -300,12 +310,12 @@ func (p *pump) handle(ctx context.Context, j records.Job) (s records.Settlement)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err := fmt.Errorf("panic: %v", r)
+			err := fmt.Errorf("panic: %v at %s", r, panicPlace())
 			p.log(j).Error("a job panicked", "err", err, "stack", string(debug.Stack()))
 			if p.kind.Failed != nil {
 				s = p.kind.Failed(ctx, j, err)
 			} else {
-				s = Backoff(p.w.DB.Now(), j, err)
+				s = p.kind.failure(p.w.DB.Now(), j, err)
 			}
 		}
 	}()
@@ -320,15 +330,9 @@ func (p *pump) log(j records.Job) *slog.Logger {
 	return p.w.Log.With("job", j.ID, "kind", j.Kind, "ref", ref, "claim", j.Claim)
 }
 
-// maxAttempts is after how many failures Backoff gives a job up.
-const maxAttempts = 5
-
 // Backoff settles a failed job: it is retried after 30 s · 2^n, and discarded
 // after five attempts.
 func Backoff(now records.Time, j records.Job, err error) records.Settlement {
-	s := records.Settlement{Verdict: records.Retry, RunAt: now.Add(30 * time.Second << min(j.Attempt, 20)), Error: err.Error()}
-	if j.Attempt >= maxAttempts-1 {
-		s.Verdict = records.Discard
-	}
-	return s
+	k := Kind{Attempts: defaultAttempts, Backoff: standard}
+	return k.failure(now, j, err)
 }

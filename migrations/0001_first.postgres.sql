@@ -37,6 +37,7 @@ DECLARE
 	e image_events;
 	j jobs;
 	number BIGINT;
+	told BOOLEAN;
 BEGIN
 	FOR part IN SELECT json_array_elements(done) LOOP
 		DELETE FROM jobs
@@ -53,7 +54,10 @@ BEGIN
 	END LOOP;
 	FOR part IN SELECT json_array_elements(changes) LOOP
 		i := json_populate_record(NULL::images, part->'image');
-		UPDATE change_heads SET seq = seq + 1 WHERE user_id = i.user_id RETURNING seq INTO number;
+		UPDATE change_heads SET seq = seq + 1 WHERE user_id = i.user_id RETURNING seq, hooked INTO number, told;
+		IF told THEN
+			RAISE EXCEPTION 'webhooks are to be told' USING ERRCODE = 'AF002';
+		END IF;
 		UPDATE images SET seq = number, status = i.status, source_url = i.source_url,
 			source_expires_at = i.source_expires_at, spool_id = i.spool_id, object_key = i.object_key,
 			object_etag = i.object_etag, mime = i.mime, bytes = i.bytes, width = i.width, height = i.height,
@@ -71,6 +75,7 @@ BEGIN
 		WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
 			WHERE kind = claim_kind AND state = 'ready' AND (spool_id = '' OR spool_id = claim_spool)
+				AND NOT EXISTS (SELECT 1 FROM paused_kinds WHERE kind = claim_kind)
 				AND (lane, turn, deadline, id) >= (from_lane, from_turn, from_deadline, from_id)
 			ORDER BY lane, turn, deadline, id
 			LIMIT claim_limit

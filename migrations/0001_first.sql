@@ -11,6 +11,8 @@ CREATE TABLE users (
 	role          TEXT NOT NULL CHECK (role IN ('admin', 'member')),
 	language      TEXT NOT NULL DEFAULT '',
 	theme         TEXT NOT NULL DEFAULT '',
+	time_zone     TEXT NOT NULL DEFAULT '', -- as Europe/Vienna; empty: UTC
+	digest_hour   BIGINT,                   -- of the person's day; NULL: no digest
 	created_at    TIMESTAMPTZ NOT NULL,
 	disabled_at   TIMESTAMPTZ
 );
@@ -21,7 +23,9 @@ CREATE TABLE users (
 CREATE TABLE change_heads (
 	user_id TEXT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
 	seq     BIGINT NOT NULL,
-	floor   BIGINT NOT NULL DEFAULT 0        -- deletions up to this number are forgotten
+	images  BIGINT NOT NULL DEFAULT 0,       -- rows the person has, counted a second time: see conservation
+	floor   BIGINT NOT NULL DEFAULT 0,       -- deletions up to this number are forgotten
+	hooked  BOOLEAN NOT NULL DEFAULT FALSE   -- the person has webhooks
 );
 
 CREATE TABLE sessions (
@@ -75,12 +79,15 @@ CREATE TABLE generations (
 );
 CREATE INDEX generations_user ON generations (user_id, created_at);
 CREATE INDEX generations_fingerprint ON generations (user_id, fingerprint, created_at) WHERE fingerprint <> '';
+CREATE INDEX generations_running ON generations (submitted_at) WHERE status = 'generating';
 
 CREATE TABLE imports (
-	id         TEXT PRIMARY KEY,
-	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-	created_at TIMESTAMPTZ NOT NULL
+	id          TEXT PRIMARY KEY,
+	user_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	created_at  TIMESTAMPTZ NOT NULL,
+	finished_at TIMESTAMPTZ
 );
+CREATE INDEX imports_open ON imports (created_at) WHERE finished_at IS NULL;
 
 CREATE TABLE images (
 	id                TEXT PRIMARY KEY,
@@ -116,6 +123,7 @@ CREATE TABLE images (
 	provider_message  TEXT NOT NULL DEFAULT '',
 	favorite          BOOLEAN NOT NULL DEFAULT FALSE,
 	trashed_at        TIMESTAMPTZ,
+	warned            BIGINT NOT NULL DEFAULT 0, -- how many warnings were given that its source is about to die
 	created_at        TIMESTAMPTZ NOT NULL,
 	updated_at        TIMESTAMPTZ NOT NULL,
 	archived_at       TIMESTAMPTZ,
@@ -132,6 +140,10 @@ CREATE INDEX images_verify ON images (COALESCE(verified_at, archived_at, created
 -- Stored once and found damaged or missing since: they are looked at again.
 CREATE INDEX images_damaged ON images (id) WHERE status = 'archive_failed' AND object_key <> '';
 CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
+CREATE INDEX images_expiring ON images (source_expires_at) WHERE status IN ('generated', 'archiving', 'retry_wait')
+	AND source_expires_at IS NOT NULL;
+CREATE INDEX images_unknown ON images (generation_id) WHERE status = 'unknown';
+CREATE INDEX images_trashed ON images (trashed_at) WHERE trashed_at IS NOT NULL;
 
 -- What a poller has to be told of images that are gone.
 CREATE TABLE deleted_images (
@@ -141,6 +153,7 @@ CREATE TABLE deleted_images (
 	deleted_at TIMESTAMPTZ NOT NULL
 );
 CREATE UNIQUE INDEX deleted_images_user_seq ON deleted_images (user_id, seq);
+CREATE INDEX deleted_images_at ON deleted_images (deleted_at);
 
 -- What happened to an image, oldest first.
 CREATE TABLE image_events (
@@ -207,3 +220,78 @@ CREATE INDEX jobs_discarded ON jobs (id) WHERE state = 'discarded';
 CREATE INDEX jobs_turn ON jobs (user_id, turn) WHERE state = 'ready' AND lane = 1;
 CREATE INDEX jobs_patient ON jobs (deadline) WHERE state = 'ready' AND turn > 0;
 CREATE INDEX jobs_ref ON jobs (ref);
+
+-- What was enqueued for a day or a moment, so that it is not enqueued again
+-- when its job is done.
+CREATE TABLE job_keys (
+	key    TEXT PRIMARY KEY,
+	due_at TIMESTAMPTZ NOT NULL
+);
+
+-- Kinds of job that an operator has paused.
+CREATE TABLE paused_kinds (
+	kind      TEXT PRIMARY KEY,
+	paused_at TIMESTAMPTZ NOT NULL,
+	paused_by TEXT NOT NULL -- a username
+);
+
+-- What is wrong for as long as it is.
+CREATE TABLE alarms (
+	name      TEXT PRIMARY KEY,
+	detail    TEXT NOT NULL, -- for operators
+	n         BIGINT NOT NULL,
+	raised_at TIMESTAMPTZ NOT NULL,
+	seen_at   TIMESTAMPTZ NOT NULL -- when it was found to be so last
+);
+
+CREATE TABLE webhooks (
+	id            TEXT PRIMARY KEY,
+	user_id       TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	url           TEXT NOT NULL,
+	events        TEXT NOT NULL, -- a space around each
+	secret        TEXT NOT NULL,
+	old_secret    TEXT NOT NULL DEFAULT '', -- signs as well until old_until
+	old_until     TIMESTAMPTZ,
+	created_at    TIMESTAMPTZ NOT NULL,
+	delivered_at  TIMESTAMPTZ, -- the last time
+	failing_since TIMESTAMPTZ,
+	disabled_at   TIMESTAMPTZ,
+	reason        TEXT NOT NULL DEFAULT '' -- of the last failure
+);
+CREATE INDEX webhooks_user ON webhooks (user_id, created_at);
+
+CREATE TABLE webhook_deliveries (
+	id          TEXT PRIMARY KEY, -- ordered by time; what receivers see as webhook-id
+	webhook_id  TEXT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+	user_id     TEXT NOT NULL,
+	event       TEXT NOT NULL,
+	ref         TEXT NOT NULL,
+	body        TEXT NOT NULL DEFAULT '', -- as it was first sent
+	state       TEXT NOT NULL CHECK (state IN ('waiting', 'delivered', 'failed')),
+	attempt     BIGINT NOT NULL DEFAULT 0,
+	status      BIGINT NOT NULL DEFAULT 0, -- HTTP, of the last attempt; 0: no answer
+	error       TEXT NOT NULL DEFAULT '',
+	created_at  TIMESTAMPTZ NOT NULL,
+	finished_at TIMESTAMPTZ
+);
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, id);
+
+CREATE TABLE digests (
+	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	day        TEXT NOT NULL, -- of the person, as 2006-01-02
+	from_at    TIMESTAMPTZ NOT NULL,
+	to_at      TIMESTAMPTZ NOT NULL,
+	data       TEXT NOT NULL, -- JSON
+	PRIMARY KEY (user_id, day)
+);
+
+CREATE TABLE usage_daily (
+	user_id  TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	day      TEXT NOT NULL, -- in UTC, as 2006-01-02
+	provider TEXT NOT NULL,
+	images   BIGINT NOT NULL,
+	archived BIGINT NOT NULL,
+	failed   BIGINT NOT NULL,
+	bytes    BIGINT NOT NULL,
+	PRIMARY KEY (user_id, day, provider)
+);

@@ -96,28 +96,46 @@ func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
 // written in the same transaction, so that no crash leaves one behind; its
 // spool file goes too.
 func (db *DB) DeleteImage(ctx context.Context, userID, id string) error {
-	return db.act(ctx, "delete", userID, id, `TRUE`, func(t *tx, i *Image) error {
-		if i.Status == Queued || i.Status == Generating {
-			return ErrNotPossible // cancel it first
+	return db.act(ctx, "delete", userID, id, `TRUE`, func(t *tx, i *Image) error { return t.deleteImage(i) })
+}
+
+// PurgeImage deletes an image for ever that has been in the trash since a
+// moment or longer, and reports whether it was still there.
+func (db *DB) PurgeImage(ctx context.Context, userID, id string, trashedBefore Time) (purged bool, err error) {
+	err = db.act(ctx, "purge", userID, id, `TRUE`, func(t *tx, i *Image) error {
+		purged = !i.TrashedAt.IsZero() && !i.TrashedAt.After(trashedBefore.Time)
+		if !purged {
+			return nil
 		}
-		if _, err := t.exec(`DELETE FROM jobs WHERE ref = ?`, id); err != nil {
-			return err
-		}
-		seq, err := t.bump(userID, 1)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(`DELETE FROM images WHERE id = ? AND user_id = ?`, id, userID); err != nil {
-			return err
-		}
-		_, err = t.exec(`INSERT INTO deleted_images (id, user_id, seq, deleted_at) VALUES (?, ?, ?, ?)`, id, userID, seq, t.now)
-		if err != nil {
-			return err
-		}
-		_, err = t.enqueue(newJob{kind: KindDelete, ref: id, userID: userID, data: i.ObjectKey,
-			lane: LaneIdle, spoolID: i.SpoolID})
-		return err
+		return t.deleteImage(i)
 	})
+	return purged && err == nil, err
+}
+
+func (t *tx) deleteImage(i *Image) error {
+	if i.Status == Queued || i.Status == Generating {
+		return ErrNotPossible // cancel it first
+	}
+	if _, err := t.exec(`DELETE FROM jobs WHERE ref = ? AND kind <> ?`, i.ID, KindTrashPurge); err != nil {
+		return err
+	}
+	seq, err := t.bump(i.UserID, 1)
+	if err == nil {
+		err = t.count(i.UserID, -1)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM images WHERE id = ? AND user_id = ?`, i.ID, i.UserID); err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO deleted_images (id, user_id, seq, deleted_at) VALUES (?, ?, ?, ?)`, i.ID, i.UserID, seq, t.now)
+	if err != nil {
+		return err
+	}
+	_, err = t.enqueue(newJob{kind: KindDelete, ref: i.ID, userID: i.UserID, data: i.ObjectKey,
+		lane: LaneIdle, spoolID: i.SpoolID})
+	return err
 }
 
 // act runs fn on one image of a person in a transaction that nobody else's

@@ -115,5 +115,8 @@ func (t *tx) writeImages(changes []ImageChange) error {
 			events = append(events, e)
 		}
 	}
-	return t.addEvents(events...)
+	if err := t.addEvents(events...); err != nil {
+		return err
+	}
+	return t.tellChanges(changes, written)
 }

@@ -63,12 +63,13 @@ func (t *tx) claim(r ClaimRequest, from place) ([]Job, error) {
 	err := t.all(&jobs, `WITH due AS MATERIALIZED (
 			SELECT id FROM jobs
 			WHERE kind = ? AND state = '`+state+`' AND (spool_id = '' OR spool_id = ?)`+where+`
+				AND NOT EXISTS (SELECT 1 FROM paused_kinds WHERE kind = ?)
 			ORDER BY lane, turn, deadline, id
 			LIMIT ?`+t.skipLocked()+`)
 		UPDATE jobs SET state = 'running', claim = CASE WHEN claim < `+maxClaim+` THEN claim + 1 ELSE 1 END, owner = ?, instance_id = ?, leased_until = ?
 		FROM due WHERE jobs.id = due.id
 		RETURNING jobs.id, `+jobColumns[len("id, "):],
-		append(args, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))...)
+		append(args, r.Kind, r.Limit, NewID(), r.InstanceID, t.now.Add(r.TTL))...)
 	sortClaimed(jobs)
 	return jobs, err
 }

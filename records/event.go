@@ -31,6 +31,7 @@ const (
 	EventRetried        = "retried"     // somebody asked for it
 	EventCanceled       = "canceled"
 	EventUnknown        = "unknown"
+	EventExpiring       = "expiring" // its source is about to die
 	EventTrashed        = "trashed"
 	EventRestored       = "restored"
 	EventVerified       = "verified" // its object was read back because somebody asked, or is whole again

@@ -166,6 +166,9 @@ func (t *tx) changeGeneration(g *Generation) error {
 	if err != nil {
 		return fmt.Errorf("write generation %s: %w", g.ID, err)
 	}
+	if g.Status == GenerationFailed {
+		return t.tell([]telling{{g.UserID, HookGenerationFailed, g.ID}})
+	}
 	return nil
 }
 

@@ -12,13 +12,25 @@ import (
 // numbers. The row stays locked until the commit, so numbers become visible in
 // their order.
 func (t *tx) bump(userID string, n int) (int64, error) {
-	var seq int64
-	err := t.get(&seq, `UPDATE change_heads SET seq = seq + ? WHERE user_id = ? RETURNING seq`, n, userID)
+	var head struct {
+		Seq    int64 `db:"seq"`
+		Hooked bool  `db:"hooked"`
+	}
+	err := t.get(&head, `UPDATE change_heads SET seq = seq + ? WHERE user_id = ? RETURNING seq, hooked`, n, userID)
 	if err != nil {
 		return 0, fmt.Errorf("raise the change number of user %s: %w", userID, err)
 	}
-	t.changed[userID] = true
-	return seq - int64(n) + 1, nil
+	t.changed[userID], t.hooked[userID] = true, head.Hooked
+	return head.Seq - int64(n) + 1, nil
+}
+
+// count keeps the second count of a person's images, next to the rows
+// themselves. Their change number must have been raised before.
+func (t *tx) count(userID string, n int) error {
+	if _, err := t.exec(`UPDATE change_heads SET images = images + ? WHERE user_id = ?`, n, userID); err != nil {
+		return fmt.Errorf("count the images of user %s: %w", userID, err)
+	}
+	return nil
 }
 
 // History is a part of a person's changes.

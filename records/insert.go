@@ -31,6 +31,9 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	if err != nil {
 		return fmt.Errorf("insert images: %w", err)
 	}
+	if err := t.count(userID, len(images)); err != nil {
+		return err
+	}
 	return t.addEvents(events...)
 }
 

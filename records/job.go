@@ -12,6 +12,18 @@ const (
 	KindDelete   = "delete"   // ref: an image that is gone; data: the key of its object
 
 	KindThumbnail = "thumbnail" // ref: an archived image: its thumbnails, and its sidecar
+
+	KindGenerationTimeout = "generation_timeout" // ref: a generation
+	KindUnknownSettle     = "unknown_settle"     // ref: a generation
+	KindImportFinish      = "import_finish"      // ref: an import
+	KindTrashPurge        = "trash_purge"        // ref: an image
+	KindWebhook           = "webhook"            // ref: a delivery
+	KindWatch             = "watch"              // one for ever
+	KindDigest            = "digest"             // daily for a person; ref: their day
+	KindUsageDaily        = "usage_daily"        // daily; ref: the day
+	KindConservation      = "conservation"       // daily
+	KindVerify            = "verify"             // daily
+	KindCleanup           = "cleanup"            // daily
 )
 
 // The lanes, in the order in which they are served.

@@ -25,6 +25,7 @@ type tx struct {
 	kinds    map[string]place // whose jobs became due, and the first one's place
 	enqueued map[string]bool  // of these, those that any instance may claim
 	changed  map[string]bool  // whose images changed
+	hooked   map[string]bool  // of these, who has webhooks
 }
 
 // tries bounds how often a transaction that PostgreSQL broke off is run again.
@@ -70,7 +71,7 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 }
 
 func (db *DB) newTx(ctx context.Context, sqlTx *sqlx.Tx) *tx {
-	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]place{}, enqueued: map[string]bool{}, changed: map[string]bool{}}
+	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]place{}, enqueued: map[string]bool{}, changed: map[string]bool{}, hooked: map[string]bool{}}
 }
 
 // tell says what a transaction that is committed has changed.

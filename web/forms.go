@@ -90,7 +90,7 @@ func (v ErrorView) Words() string {
 
 // Scopes are those a key can have.
 func (v SettingsView) Scopes() []string {
-	return []string{"images:read", "images:write", "ops:read"} // nothing needs ops:write yet
+	return []string{"images:read", "images:write", "ops:read", "ops:write"}
 }
 
 // HasScope reports whether a scope is ticked in the form for a new key.

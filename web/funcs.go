@@ -40,6 +40,7 @@ func funcs(c Catalogue, names []string, assetPrefix string) template.FuncMap {
 		"ago":     c.ago,
 		"clock":   c.clock,
 		"date":    c.date,
+		"told":    func(d DigestDay) []string { return d.Lines(c) },
 		"inDays":  func(d time.Duration) int { return int(d / (24 * time.Hour)) },
 		// building
 		"asset":     func(name string) string { return assetPrefix + name },

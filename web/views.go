@@ -216,6 +216,16 @@ type SettingsView struct {
 	NewKey  *NewKey
 	KeyForm KeyForm
 	Now     time.Time
+
+	Webhooks    []Webhook
+	WebhookForm WebhookForm
+	// NewSecret is the secret of a webhook just made or rotated, shown this
+	// once; empty is none.
+	NewSecret string
+	// DigestHour is of the person's day; -1: no digest. TimeZone is empty for UTC.
+	DigestHour int
+	TimeZone   string
+	Usage      []UsageDay // newest first
 }
 
 // APIKey is a line of the list of keys.
