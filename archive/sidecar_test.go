@@ -198,25 +198,43 @@ func TestASidecarIsThereBeforeWhatMayEndTheProcess(t *testing.T) {
 }
 
 // If the database is lost in the middle of a deletion, the sidecar is what
-// would bring the image back.
-func TestTheSidecarIsDeletedFirst(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.start(withThumbs)
-		id := w.imported("https://source.example/a.png")
-		w.pass(time.Minute)
-		w.store.does(func(_ context.Context, op, key string) error {
-			if op == "delete" && strings.HasPrefix(key, "meta/") {
-				return down()
-			}
-			return nil
+// would bring the image back: it goes first. Otherwise a job remembers what is
+// left, also over a restart.
+func TestADeletionThatIsCutOff(t *testing.T) {
+	for _, c := range []struct{ name, at, left string }{
+		{"at the sidecar", "meta/", "images meta thumbs"},
+		{"at a thumbnail", "thumbs/", "thumbs"},
+		{"at the object", "images/", "images"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.start(withThumbs)
+				id := w.imported("https://source.example/a.png")
+				w.pass(time.Minute)
+				w.store.does(func(_ context.Context, op, key string) error {
+					if op == "delete" && strings.HasPrefix(key, c.at) {
+						return down()
+					}
+					return nil
+				})
+				w.deletes(id)
+				w.pass(time.Minute)
+				w.stop()
+				var left []string
+				for _, folder := range []string{"images", "meta", "thumbs"} {
+					if len(w.files("objects/"+folder)) > 0 {
+						left = append(left, folder)
+					}
+				}
+				if got := strings.Join(left, " "); got != c.left {
+					t.Errorf("there is %q, want %q", got, c.left)
+				}
+				w.wantJobs(id, records.JobWaiting)
+				w.store.fails(nil)
+				w.start(withThumbs)
+				w.pass(time.Minute)
+				w.wantGone(id)
+			})
 		})
-		w.deletes(id)
-		w.pass(time.Minute)
-		if files := w.files("objects"); len(files) != 3 {
-			t.Errorf("there are %v", files)
-		}
-		w.store.fails(nil)
-		w.pass(time.Minute)
-		w.wantGone(id)
-	})
+	}
 }
