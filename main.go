@@ -67,6 +67,7 @@ func commands() []command {
 		{"sweep", "[--json]", "do one round of the search for lost work and print what it found", sweep, ""},
 		{"verify", "[--limit N] [--rate SPEED]", "read stored images back and compare them with what was stored", verify, verifyUse},
 		{"reconcile", "[--repair]", "compare the database with the store and the spool", reconcile, reconcileUse},
+		{"import", "FILE|DIR|- [--user NAME]", "keep a list of images: addresses, CSV, JSON lines, a log of answers, an export", importCommand, importUse},
 		{"export", "DIR|FILE.zip [--user NAME]", "write all images with what is known of them into a folder or a zip", export, exportUse},
 		{"backup", "FILE", "copy the SQLite database while the app runs", backup, backupUse},
 		{"healthcheck", "", "ask the running app whether it is ready", healthcheck, ""},

@@ -95,6 +95,7 @@ CREATE TABLE images (
 	generation_id     TEXT REFERENCES generations (id) ON DELETE CASCADE,
 	import_id         TEXT REFERENCES imports (id) ON DELETE CASCADE,
 	position          BIGINT NOT NULL DEFAULT 0, -- within its generation or import
+	import_key        TEXT NOT NULL DEFAULT '',  -- of what it was imported from, so that a list may be imported again
 	seq               BIGINT NOT NULL,           -- the owner's change number when it last changed
 	status            TEXT NOT NULL -- a list of values would cost each write a tenth of its time
 	                  CHECK (' queued generating generated archiving retry_wait archived archive_failed generate_failed canceled unknown '
@@ -132,6 +133,7 @@ CREATE TABLE images (
 CREATE INDEX images_user_created ON images (user_id, created_at, id);
 CREATE UNIQUE INDEX images_user_seq ON images (user_id, seq);
 CREATE INDEX images_generation ON images (generation_id, position) WHERE generation_id IS NOT NULL;
+CREATE UNIQUE INDEX images_import_key ON images (user_id, import_key) WHERE import_key <> '';
 CREATE INDEX images_import ON images (import_id, position) WHERE import_id IS NOT NULL;
 CREATE INDEX images_user_status ON images (user_id, status, created_at, id) WHERE trashed_at IS NULL;
 CREATE INDEX images_trash ON images (user_id, created_at, id) WHERE trashed_at IS NOT NULL;

@@ -45,6 +45,9 @@ type Image struct {
 	UpdatedAt       Time    `db:"updated_at"`
 	ArchivedAt      Time    `db:"archived_at"`
 	DeletedAt       Time    `db:"deleted_at"` // only in a history: it is gone
+
+	importKey string // only when it is inserted
+	madeAt    Time   // only when it is inserted; zero: now
 }
 
 // Secured reports whether the bytes are safe on our side: in the store or in

@@ -17,17 +17,20 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	for n := range images {
 		i := &images[n]
 		i.ID, i.Sidecar, i.Seq, i.CreatedAt, i.UpdatedAt = cmp.Or(i.ID, NewID()), newSidecar(), seq+int64(n), t.now, t.now
-		rows[n] = []any{i.ID, userID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt,
+		if !i.madeAt.IsZero() {
+			i.CreatedAt = i.madeAt
+		}
+		rows[n] = []any{i.ID, userID, i.GenerationID, i.ImportID, i.importKey, i.Position, i.Seq, string(i.Status), i.Prompt,
 			i.NegativePrompt, i.Provider, i.Model, i.Params.text(), i.SourceURL, i.SourceExpiresAt, i.SpoolID, i.MIME, i.Bytes,
-			i.Width, i.Height, i.SHA256, i.Sidecar, i.Reason, i.CreatedAt, i.UpdatedAt}
+			i.Width, i.Height, i.SHA256, i.Sidecar, i.Favorite, i.Reason, i.CreatedAt, i.UpdatedAt}
 		events[n] = Event{ImageID: i.ID, Kind: EventAccepted}
 		if i.ImportID != nil {
 			events[n].Kind = EventImported
 		}
 	}
-	_, err = t.insert(`images (id, user_id, generation_id, import_id, position, seq, status, prompt,
+	_, err = t.insert(`images (id, user_id, generation_id, import_id, import_key, position, seq, status, prompt,
 		negative_prompt, provider, model, params, source_url, source_expires_at, spool_id, mime, bytes,
-		width, height, sha256, sidecar, reason, created_at, updated_at)`, rows, ``)
+		width, height, sha256, sidecar, favorite, reason, created_at, updated_at)`, rows, ``)
 	if err != nil {
 		return fmt.Errorf("insert images: %w", err)
 	}
@@ -60,6 +63,11 @@ type ImportItem struct {
 	Params    Params
 	Reason    string
 	Detail    string // for operators
+
+	NegativePrompt string
+	Key            string // of what it comes from: a person has each only once; empty: any number of times
+	MadeAt         Time   // zero: now
+	Favorite       bool
 }
 
 // CreateImport writes one image for each item, in order, with the job that
@@ -76,34 +84,8 @@ func (db *DB) CreateImport(ctx context.Context, userID string, items []ImportIte
 		if _, err := t.exec(`INSERT INTO imports (id, user_id, created_at) VALUES (?, ?, ?)`, id, userID, t.now); err != nil {
 			return err
 		}
-		images := make([]Image, len(items))
-		for n, item := range items {
-			images[n] = Image{ID: item.ID, SpoolID: item.SpoolID, UserID: userID, ImportID: &id, Position: n, Status: Generated, Prompt: item.Prompt,
-				Provider: item.Provider, Model: item.Model, Params: item.Params,
-				SourceURL: item.URL, SourceExpiresAt: item.ExpiresAt}
-			if item.Reason != "" {
-				images[n].Status, images[n].Reason, images[n].SourceURL = ArchiveFailed, item.Reason, ""
-			}
-		}
-		if err := t.insertImages(userID, images); err != nil {
-			return err
-		}
-		var jobs []newJob
-		var refused []Event
-		for n := range images {
-			if items[n].Reason != "" {
-				refused = append(refused, Event{ImageID: images[n].ID, Kind: EventArchiveFailed, Reason: items[n].Reason, Detail: items[n].Detail})
-			} else {
-				jobs = append(jobs, archiveJob(&images[n], LaneBulk))
-			}
-		}
-		if err := t.takeTurns(userID, jobs); err != nil {
-			return err
-		}
-		if _, err := t.enqueue(jobs...); err != nil {
-			return err
-		}
-		return t.addEvents(refused...)
+		_, err = t.importItems(userID, id, 0, items)
+		return err
 	})
 	if err != nil {
 		return "", nil, fmt.Errorf("create an import: %w", err)
