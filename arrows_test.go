@@ -36,6 +36,8 @@ var arrows = map[string][]string{
 	// Measures what main wires; no part of the application.
 	"bench": {"http", "archive", "jobs", "fetch", "records", "storage", "generate", "notify", "web", "migrations"},
 
+	"testclients": {}, // clients of others, in a module of their own; no part of the application
+
 	"scripts": {}, // helpers of the test scripts; no part of the application
 }
 

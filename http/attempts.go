@@ -7,34 +7,53 @@ import (
 	"afterimage/records"
 )
 
-// attempts knows which answers are waited for and which have been handed over,
-// as far as this process knows: the repeat of a request belongs to one that
-// nobody waits for any more and nobody got.
+// attempts knows which answers are waited for and which were handed over, as
+// far as this process knows: the repeat of a request belongs to one that nobody
+// waits for any more and nobody got.
 type attempts struct {
-	mu      sync.Mutex
-	waiting map[string]int       // by generation
-	given   map[string]time.Time // when an answer was written to its end
+	mu   sync.Mutex
+	list map[string]*attempt // by generation
 }
 
-func newAttempts() *attempts {
-	return &attempts{waiting: map[string]int{}, given: map[string]time.Time{}}
+type attempt struct {
+	waiting int       // connections
+	joined  int       // repeats
+	given   time.Time // when an answer was written to its end
+	last    time.Time
 }
+
+func newAttempts() *attempts { return &attempts{list: map[string]*attempt{}} }
 
 // lateLoss is how long after an answer was written its client may still turn
 // out not to have got it.
 const lateLoss = 2 * time.Minute
 
+// of is what is known of a generation. Old knowledge goes.
+func (a *attempts) of(id string) *attempt {
+	now := time.Now()
+	one := a.list[id]
+	if one == nil {
+		for old, x := range a.list {
+			if x.waiting == 0 && now.Sub(x.last) > records.AttemptTTL {
+				delete(a.list, old)
+			}
+		}
+		one = &attempt{}
+		a.list[id] = one
+	}
+	one.last = now
+	return one
+}
+
 // wait notes that a client waits, until done is called.
 func (a *attempts) wait(id string) (done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.waiting[id]++
+	a.of(id).waiting++
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.waiting[id]--; a.waiting[id] == 0 {
-			delete(a.waiting, id)
-		}
+		a.of(id).waiting--
 	}
 }
 
@@ -42,13 +61,8 @@ func (a *attempts) wait(id string) (done func()) {
 func (a *attempts) handOver(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
-	for old, at := range a.given {
-		if now.Sub(at) > records.AttemptTTL {
-			delete(a.given, old)
-		}
-	}
-	a.given[id] = now
+	one := a.of(id)
+	one.given = one.last
 }
 
 // join chooses the generation that a repeat belongs to: the oldest that was not
@@ -59,18 +73,27 @@ func (a *attempts) handOver(id string) {
 func (a *attempts) join(earlier []string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	best, least := "", 0
+	best := ""
 	for _, id := range earlier {
-		unlikely := a.waiting[id]
-		if at, ok := a.given[id]; ok {
-			unlikely += 1 << 20
-			if time.Since(at) > lateLoss {
-				continue
-			}
-		}
-		if best == "" || unlikely < least {
-			best, least = id, unlikely
+		one := a.of(id)
+		tooLate := !one.given.IsZero() && time.Since(one.given) > lateLoss
+		if !tooLate && (best == "" || one.likelier(a.list[best])) {
+			best = id
 		}
 	}
+	if best != "" {
+		a.list[best].joined++
+	}
 	return best
+}
+
+// likelier reports whether a repeat rather belongs to a than to an older one.
+func (a *attempt) likelier(older *attempt) bool {
+	if a.given.IsZero() != older.given.IsZero() {
+		return a.given.IsZero()
+	}
+	if a.waiting != older.waiting {
+		return a.waiting < older.waiting
+	}
+	return a.joined < older.joined
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -79,7 +80,11 @@ func (s *Server) takePart(part *multipart.Part, f fields, in *inputs) error {
 		if part.FileName() == "" {
 			return invalid(name, name+" is a file. An address goes into a JSON body, as image_url.")
 		}
-		return s.takeUpload(in, name, part, name == "mask")
+		err := s.takeUpload(in, name, part, name == "mask")
+		if _, ok := errors.AsType[*problem](err); err != nil && !ok {
+			err = brokenForm(err)
+		}
+		return err
 	case part.FileName() != "":
 		return invalid(cutRunes(name, 40), "The files of a form are image, image[] and mask.")
 	}

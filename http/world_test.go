@@ -33,6 +33,8 @@ type world struct {
 	spool     *storage.Spool
 	fetch     *fetch.Client
 	demo      *generate.Demo
+	providers []generate.Provider
+	runner    *generate.Runner
 	log       *logBook
 	paused    func() (string, records.Time, bool)
 	worker    *jobs.Worker // nil until work
@@ -90,9 +92,13 @@ func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Co
 	config := http.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Providers: []generate.Provider{w.demo},
 		Site: site, Log: slog.New(slog.NewTextHandler(w.log, nil)), BaseURL: url, Webhooks: w.fetch, MaxAttempts: 3, MaxBytes: 64 << 20,
 		Paused: func() (string, records.Time, bool) { return w.paused() }}
+	config.Watch = func(id string) (<-chan generate.Sight, func()) { return w.runner.Watch(id) }
 	if change != nil {
 		change(&config)
 	}
+	w.providers = config.Providers
+	w.runner = generate.New(generate.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Providers: w.providers,
+		Log: slog.New(slog.DiscardHandler)})
 	if w.server, err = http.New(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +112,14 @@ func buildWorld(t *testing.T, c records.Config, url string, change func(*http.Co
 }
 
 // generating are the jobs that make images, archiving those that keep them.
-func (w *world) generating() []jobs.Kind {
-	return generate.New(generate.Config{DB: w.DB, Spool: w.spool, Fetch: w.fetch, Providers: []generate.Provider{w.demo},
-		Log: slog.New(slog.DiscardHandler)}).Kinds()
-}
+func (w *world) generating() []jobs.Kind { return w.runner.Kinds() }
 
 func (w *world) archiving() []jobs.Kind {
-	a := archive.New(archive.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Log: slog.New(slog.DiscardHandler)})
+	origins := map[string][]string{}
+	for _, p := range w.providers {
+		origins[p.Info().Name] = p.Info().Origins
+	}
+	a := archive.New(archive.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: w.fetch, Origins: origins, Log: slog.New(slog.DiscardHandler)})
 	w.t.Cleanup(a.Close)
 	return a.Kinds()
 }

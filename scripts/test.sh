@@ -14,7 +14,7 @@ need_go
 args=("$@")
 if (($# == 0)); then
 	# The first time it is mostly downloads, which fit beside the checks.
-	versitygw_path >/dev/null &
+	{ versitygw_path && { openai_go_client || true; }; } >/dev/null &
 	trap wait EXIT # also when a check fails: nothing goes on behind our back
 	# With -race, as the tests are built: so every dependency is compiled once.
 	GOFLAGS="${GOFLAGS:-} -race" scripts/lint.sh

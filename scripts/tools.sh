@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # Finds the tools that the checks and tests use and installs what is missing. Sourced after lib.sh.
-# Go tools are built at pinned versions into the cache; PostgreSQL, PgBouncer, Chromium, a font and a C compiler
-# come from apt.
+# Go tools are built at pinned versions into the cache, as is OpenAI's npm package; PostgreSQL, PgBouncer, Chromium,
+# Node.js, a font and a C compiler come from apt.
 
 readonly STATICCHECK_VERSION=v0.8.2
 readonly VERSITYGW_VERSION=v1.8.0
+readonly OPENAI_NPM_VERSION=6.30.1 # 7 needs a newer Node.js than distributions have
 readonly POSTGRES_MAJOR=15
 
 # go_tool NAME VERSION PACKAGE prints the path of a tool, which it builds the first time.
@@ -29,6 +30,37 @@ go_tool() {
 
 staticcheck_path() { go_tool staticcheck "$STATICCHECK_VERSION" honnef.co/go/tools/cmd/staticcheck; }
 versitygw_path() { go_tool versitygw "$VERSITYGW_VERSION" github.com/versity/versitygw/cmd/versitygw; }
+
+# openai_go_client prints the path of testclients/main.go as a program. It is built again when the folder changes, and
+# without optimizations, which would take most of the time.
+openai_go_client() {
+	local cache path
+	cache=$(tools_cache)
+	path=$cache/openai-go-client-$(cat testclients/go.mod testclients/go.sum testclients/*.go | sha256sum | cut -c1-16)
+	if [[ ! -x $path ]]; then
+		say "building the client on OpenAI's Go library (into $cache)"
+		mkdir -p "$cache"
+		rm -f "$cache"/openai-go-client-*
+		GOFLAGS='' go -C testclients build -gcflags='github.com/openai/...=-N -l' -o "$path.$$" . >&2 || return
+		mv "$path.$$" "$path"
+	fi
+	printf '%s\n' "$path"
+}
+
+# openai_npm prints the folder of OpenAI's npm package, which it installs the first time.
+openai_npm() {
+	local cache path build
+	cache=$(tools_cache)
+	path=$cache/openai-npm-$OPENAI_NPM_VERSION
+	if [[ ! -d $path ]]; then
+		say "installing OpenAI's npm package $OPENAI_NPM_VERSION (once, into $cache)"
+		mkdir -p "$cache"
+		build=$(mktemp -d "$cache/build.XXXXXX")
+		npm install --prefix "$build" --silent --ignore-scripts --no-audit --no-fund "openai@$OPENAI_NPM_VERSION" >&2 || return
+		mv "$build" "$path"
+	fi
+	printf '%s\n' "$path/node_modules"
+}
 
 # postgres_bin prints the folder of the PostgreSQL binaries: the pinned major version, else the newest that is newer.
 postgres_bin() {
@@ -85,6 +117,8 @@ require_system_tools() {
 	chromium_path >/dev/null || missing+=(chromium)
 	has_cjk_font || missing+=(fontconfig fonts-noto-cjk)
 	command -v curl >/dev/null || missing+=(curl)
+	command -v node >/dev/null || missing+=(nodejs)
+	command -v npm >/dev/null || missing+=(npm)
 	((${#missing[@]} == 0)) && return
 	install_packages "${missing[@]}"
 	has_c_compiler || die "a C compiler is still missing after installing gcc: the race detector needs one"

@@ -39,7 +39,10 @@ TEST_CHROMIUM=$(chromium_path)
 TEST_POSTGRES_BIN=$(postgres_bin)
 TEST_PGBOUNCER=$(pgbouncer_path)
 TEST_VERSITYGW=$versitygw
-export TEST_CHROMIUM TEST_POSTGRES_BIN TEST_PGBOUNCER TEST_VERSITYGW
+# OpenAI's own clients; without them only their test fails.
+TEST_OPENAI_GO=$(openai_go_client) || say "OpenAI's Go library could not be built"
+TEST_OPENAI_NPM=$(openai_npm) || say "OpenAI's npm package could not be installed"
+export TEST_CHROMIUM TEST_POSTGRES_BIN TEST_PGBOUNCER TEST_VERSITYGW TEST_OPENAI_GO TEST_OPENAI_NPM
 
 make_work_folder
 go build -o "$work/testenv" ./scripts/testenv
