@@ -77,7 +77,7 @@ func (c *call) takeBytes(ctx context.Context, i *records.Image, body io.Reader) 
 		return c.notSecured(ctx, i, err)
 	}
 	err = c.recordSpooled(ctx, i, kept)
-	if errors.Is(err, records.ErrLeaseLost) {
+	if errors.Is(err, records.ErrLeaseLost) || errors.Is(context.Cause(ctx), records.ErrLeaseLost) {
 		c.dropUnwanted(context.WithoutCancel(ctx), i)
 	}
 	return err

@@ -59,9 +59,6 @@ func (c *call) resume(ctx context.Context) error {
 	}
 	calls := c.generation.Calls
 	for n := range calls {
-		if calls[n].Done {
-			continue
-		}
 		c.generation.Calls = calls[:n+1] // what follow takes for the current one
 		err := c.resumeOne(ctx)
 		c.generation.Calls = calls
@@ -88,7 +85,7 @@ func (c *call) resumeOne(ctx context.Context) error {
 	case c.openTask():
 		return c.follow(ctx)
 	}
-	one.Done = true
+	one.Done = true // if it was, the process ended before it could tell how it failed
 	if !c.info.Repeatable {
 		c.failMissing(c.asked, &Error{Reason: ReasonUnknownOutcome, Detail: "the process ended during the call"})
 	}

@@ -38,6 +38,9 @@ type world struct {
 	provider *played
 	maxBytes int64
 
+	more   []generate.Provider // beside the played one and the demo
+	store  storage.Store
+	runner *generate.Runner
 	worker *jobs.Worker
 }
 
@@ -126,7 +129,9 @@ func (w *world) start() {
 	if w.provider != nil {
 		providers = append(providers, w.provider)
 	}
-	r := generate.New(generate.Config{DB: w.DB, Spool: w.spool, Fetch: client, Providers: providers, MaxBytes: w.maxBytes, Log: w.log.logger()})
+	providers = append(providers, w.more...)
+	r := generate.New(generate.Config{DB: w.DB, Store: w.store, Spool: w.spool, Fetch: client, Providers: providers, MaxBytes: w.maxBytes, Log: w.log.logger()})
+	w.runner = r
 	w.worker = jobs.New(jobs.Config{DB: w.DB, InstanceID: records.NewID(), SpoolID: w.spool.ID(), Kinds: r.Kinds(), Log: w.log.logger(),
 		Poll: time.Hour, Sweep: time.Hour}) // nothing here may need the safety nets
 	if _, err := w.StartInstance(w.t.Context(), w.worker.Instance()); err != nil {
