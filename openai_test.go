@@ -117,14 +117,7 @@ func TestKilledDuringAPaidCall(t *testing.T) {
 
 	second := startProcess(t, v.environ(dir))
 	again := &client{second, c.key}
-	var now struct{ Status string }
-	for deadline := time.Now().Add(time.Minute); now.Status != "unknown"; {
-		if time.Now().After(deadline) {
-			t.Fatalf("the generation is %s:\n%s", now.Status, second.out)
-		}
-		again.call("GET", "/api/v1/history?wait=2s", nil, 200, nil)
-		again.call("GET", "/api/v1/generations/"+made.ID, nil, 200, &now)
-	}
+	again.await(made.ID, "unknown")
 	if calls := v.calls.Load(); calls != 1 {
 		t.Errorf("the provider was called %d times", calls)
 	}

@@ -1,96 +1,14 @@
 package generate_test
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"afterimage/generate"
 	"afterimage/records"
 )
-
-// vendor is a provider's server inside a bubble: it answers without a network.
-type vendor struct {
-	mu     sync.Mutex
-	asked  []string // "POST /path", in order
-	at     []time.Time
-	answer func(v *vendor, r *http.Request) (status int, body string)
-}
-
-// RoundTrip implements http.RoundTripper.
-func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
-		r.Body.Close()
-	}
-	v.mu.Lock()
-	v.asked, v.at = append(v.asked, r.Method+" "+r.URL.Path), append(v.at, time.Now())
-	v.mu.Unlock()
-	status, body := v.answer(v, r)
-	if status == 0 {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-}
-
-// times is how often something was asked whose "METHOD /path" contains a text.
-func (v *vendor) times(part string) (n int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, a := range v.asked {
-		if strings.Contains(a, part) {
-			n++
-		}
-	}
-	return n
-}
-
-func (v *vendor) config() generate.ServerConfig {
-	return generate.ServerConfig{Key: "key", Client: &http.Client{Transport: v}}
-}
-
-// dash is DashScope's server with one task that takes a while.
-func dash(takes time.Duration) *vendor {
-	begun := time.Now()
-	return &vendor{answer: func(v *vendor, r *http.Request) (int, string) {
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/cancel"):
-			return 200, `{}`
-		case r.Method == http.MethodPost:
-			begun = time.Now()
-			return 200, `{"output":{"task_status":"PENDING","task_id":"t-1"},"request_id":"r"}`
-		case time.Since(begun) < takes:
-			return 200, `{"output":{"task_status":"RUNNING","task_id":"t-1"}}`
-		}
-		return 200, fmt.Sprintf(`{"output":{"task_status":"SUCCEEDED","task_id":"t-1","results":[{"url":"https://oss.example/0.png?Expires=%d&Signature=%s"},
-			{"code":"DataInspectionFailed","message":"Output data may contain inappropriate content."},{"url":"https://oss.example/2.png?Expires=%[1]d"}]}}`,
-			time.Now().Add(24*time.Hour).Unix(), secret)
-	}}
-}
-
-// tasks runs a test in a bubble with a provider that has tasks.
-func tasks(t *testing.T, takes time.Duration, test func(t *testing.T, w *world, v *vendor)) {
-	bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
-		v := dash(takes)
-		p, err := generate.NewDashScope(v.config())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.more = append(w.more, p)
-		test(t, w, v)
-		if n := v.times("image-synthesis"); n > 1 {
-			t.Errorf("it was bought %d times: %v", n, v.asked)
-		}
-		if w.log.count(secret) > 0 {
-			t.Errorf("the log holds a signature:\n%s", w.log)
-		}
-	})
-}
 
 func TestTaskThatTakesSevenMinutes(t *testing.T) {
 	tasks(t, 7*time.Minute, func(t *testing.T, w *world, v *vendor) {
@@ -303,120 +221,6 @@ func TestDeadLinkIsResolved(t *testing.T) {
 		v.answer = func(*vendor, *http.Request) (int, string) { return 200, `{"output":{"task_status":"UNKNOWN"}}` }
 		if link, _, err := w.runner.Resolve(t.Context(), &images[2]); link != "" || err != nil {
 			t.Errorf("got %q from a provider that has forgotten: %v", link, err)
-		}
-	})
-}
-
-// A 429 pauses the whole provider, in each of the ways to say for how long;
-// then one call goes first.
-func TestThrottlePausesTheWholeProvider(t *testing.T) {
-	for name, test := range map[string]struct {
-		body  string
-		pause time.Duration
-	}{
-		"in the text":         {`{"detail":"Request was throttled. Your rate limit resets in ~30s."}`, 30 * time.Second},
-		"in the older text":   {`{"detail":"Request was throttled. Expected available in 1 second."}`, time.Second},
-		"or not said at all":  {`{}`, 5 * time.Second},
-		"as Replicate begins": {`{"detail":"Request was throttled. Your rate limit resets in ~6s."}`, 6 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
-				v := &vendor{answer: func(v *vendor, r *http.Request) (int, string) {
-					switch {
-					case r.Method == http.MethodGet:
-						return 200, `{"id":"p","status":"succeeded","output":"https://replicate.delivery/a.png"}`
-					case v.times("POST") == 1:
-						return 429, test.body
-					}
-					time.Sleep(time.Second)
-					return 201, `{"id":"p","status":"starting"}`
-				}}
-				p, err := generate.NewReplicate(v.config())
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.more = append(w.more, p)
-				first := w.asksOf("replicate", 1, nil)
-				w.start()
-				w.pass(100 * time.Millisecond)
-				ids := []string{first}
-				for range 20 {
-					ids = append(ids, w.asksOf("replicate", 1, nil))
-				}
-				free := w.asksOf("demo", 1, nil)
-				w.pass(500 * time.Millisecond)
-				w.wantImages(free, "generated")
-				w.wantImages(ids[7], "queued") // and not as if somebody were at it
-				w.pass(2 * time.Minute)
-				for _, id := range ids {
-					w.wantImages(id, "generated")
-				}
-				second := v.at[1].Sub(v.at[0])
-				if second < test.pause || second > test.pause+time.Second {
-					t.Errorf("the next call came after %v, want %v", second, test.pause)
-				}
-				if again := v.at[2].Sub(v.at[1]); again < time.Second {
-					t.Errorf("another call came %v after the first: one should go first", again)
-				}
-			})
-		})
-	}
-}
-
-// Some of n may fail: dall-e-3 makes one a call, and each is its own.
-func TestCallsOfOneGeneration(t *testing.T) {
-	bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
-		v := &vendor{answer: func(v *vendor, r *http.Request) (int, string) {
-			switch v.times("POST") {
-			case 2:
-				return 500, `{"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}`
-			case 3:
-				return 502, `<html>`
-			}
-			return 200, `{"created":1,"data":[{"url":"https://oai.example/a.png"}]}`
-		}}
-		c := v.config()
-		c.Models = []string{"dall-e-3"}
-		p, err := generate.NewOpenAI(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.more = append(w.more, p)
-		w.start()
-		id := w.asksOf("openai", 4, nil)
-		w.pass(time.Minute)
-		w.wantImages(id, "generated", "generate_failed provider_error", "unknown unknown_outcome", "generated")
-		w.wantGeneration(id, records.GenerationSucceeded, "")
-		w.wantJob(id, "")
-		if n := v.times("POST"); n != 4 {
-			t.Errorf("%d calls for 4 images", n)
-		}
-	})
-}
-
-func TestProgressIsShown(t *testing.T) {
-	bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
-		v := &vendor{answer: func(v *vendor, r *http.Request) (int, string) {
-			if r.Method == http.MethodPost {
-				return 201, `{"id":"p","status":"starting"}`
-			}
-			return 200, `{"id":"p","status":"processing","logs":" 50%|#####     | 2/4"}`
-		}}
-		p, err := generate.NewReplicate(v.config())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.more = append(w.more, p)
-		w.start()
-		id := w.asksOf("replicate", 1, nil)
-		sights, stop := w.runner.Watch(id)
-		defer stop()
-		w.pass(10 * time.Second)
-		if g := w.wantGeneration(id, records.GenerationGenerating, ""); g.Progress != 50 {
-			t.Errorf("it is at %d per cent", g.Progress)
-		}
-		if s := <-sights; s.Progress != .5 {
-			t.Errorf("who watches sees %+v", s)
 		}
 	})
 }
