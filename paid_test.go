@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	nethttp "net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -25,6 +26,7 @@ func newPredictions(t *testing.T) *predictions {
 	picture := smallPNG(t)
 	mux := nethttp.NewServeMux()
 	mux.HandleFunc("POST /v1/models/{owner}/{name}/predictions", func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		io.Copy(io.Discard, r.Body) // else the server does not notice that its client has died
 		p.bought.Add(1)
 		if p.mute {
 			p.heard <- "accepted"
