@@ -114,7 +114,9 @@ func (h *hoard) command(code int, args ...string) []byte {
 		h.t.Fatalf("afterimage %v: exit code %d, want %d: %.2000s", args, got, code, errs.String())
 	}
 	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10
-	h.t.Logf("afterimage %s: %s, at most %d MB", strings.Join(args, " "), time.Since(begin).Round(time.Millisecond), peak)
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	h.t.Logf("afterimage %s: %s (%s of a processor), at most %d MB", strings.Join(args, " "),
+		time.Since(begin).Round(time.Millisecond), cpu.Round(time.Millisecond), peak)
 	if peak > 200 {
 		h.t.Errorf("afterimage %v took %d MB", args, peak)
 	}
