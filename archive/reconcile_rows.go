@@ -124,7 +124,7 @@ func (r *reconciliation) oddRow(ctx context.Context, k records.Kept, kind string
 	if kind == ObjectMissing || kind == ObjectSize {
 		info, err := r.Store.Stat(ctx, k.ObjectKey)
 		switch {
-		case errors.Is(err, storage.ErrNotFound):
+		case errors.Is(err, storage.ErrNotFound), k.ObjectKey == "": // set to archived by hand
 		case err != nil:
 			return err
 		case info.Size == k.Bytes:

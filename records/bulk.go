@@ -102,7 +102,7 @@ func (t *tx) importItems(userID, importID string, position int, items []ImportIt
 	if _, err := t.enqueue(jobs...); err != nil {
 		return nil, err
 	}
-	return images, t.addEvents(refused...)
+	return images, t.refuse(userID, refused)
 }
 
 // ImportState counts the images of an import by status.

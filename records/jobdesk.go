@@ -84,7 +84,7 @@ func (db *DB) JobReasons(ctx context.Context) ([]JobReason, error) {
 	var list []JobReason
 	reason := db.reasonOf()
 	err := db.all(ctx, &list, `SELECT kind, state, `+reason+` AS reason, count(*) AS n, max(last_error) AS last FROM jobs
-		WHERE state = 'discarded' OR state IN ('waiting', 'held', 'suspect') AND last_error <> ''
+		WHERE state = 'discarded' OR state IN ('waiting', 'held', 'suspect') AND last_error <> '' AND kind <> 'watch'
 		GROUP BY kind, state, `+reason+` ORDER BY kind, state, count(*) DESC, `+reason+` LIMIT ?`, maxReasons)
 	if err != nil {
 		return nil, fmt.Errorf("group jobs by reason: %w", err)

@@ -47,6 +47,19 @@ func (t *tx) tellChanges(changes []ImageChange, written []string) error {
 	return t.tell(list)
 }
 
+// refuse records imported items that cannot be archived at all, and tells of
+// them.
+func (t *tx) refuse(userID string, refused []Event) error {
+	if err := t.addEvents(refused...); err != nil || !t.hooked[userID] {
+		return err
+	}
+	list := make([]telling, len(refused))
+	for n, e := range refused {
+		list[n] = telling{userID, HookImageFailed, e.ImageID}
+	}
+	return t.tell(list)
+}
+
 // tell enters a delivery, and the job that makes it, for each webhook that
 // wants to hear of something.
 func (t *tx) tell(list []telling) error {
