@@ -1,3 +1,12 @@
+-- What prompts are found by: see package records, search.go. SQLite's is in its
+-- own file.
+CREATE TABLE image_words (
+	image_id TEXT PRIMARY KEY REFERENCES images (id) ON DELETE CASCADE,
+	text     TEXT NOT NULL, -- the prompt, folded
+	grams    TSVECTOR NOT NULL
+);
+CREATE INDEX image_words_grams ON image_words USING GIN (grams);
+
 -- What the worker does for almost every image, in one call: to delete the rows
 -- of completed jobs, add the jobs that follow, write the images and what
 -- happened to them, and claim the next archive jobs. Sent as statements it takes

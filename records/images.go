@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,7 @@ import (
 // that is not in the trash.
 type ImageFilter struct {
 	Statuses     []Status
-	Search       string // part of the prompt, upper and lower case alike
+	Search       string // words, or parts of words, that the prompt all has
 	Provider     string
 	GenerationID string
 	From, To     Time // created at or after From and before To
@@ -38,11 +39,37 @@ func (db *DB) Images(ctx context.Context, userID string, f ImageFilter) ([]Image
 		where += ` AND (created_at < ? OR (created_at = ? AND id < ?))`
 		args = append(args, f.Before.CreatedAt, f.Before.CreatedAt, f.Before.ID)
 	}
+	if s := newSearch(f.Search); len(s.terms) > 0 {
+		return db.searchImages(ctx, s, where, args, f.Limit)
+	}
 	var list []Image
-	err := db.all(ctx, &list, `SELECT `+imageColumns+` FROM images WHERE `+where+`
-		ORDER BY created_at DESC, id DESC LIMIT ?`, append(args, f.Limit)...)
+	err := db.all(ctx, &list, `SELECT `+imageColumns+` FROM images WHERE `+where+newestFirst, append(args, f.Limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
+	}
+	return list, nil
+}
+
+const newestFirst = ` ORDER BY created_at DESC, id DESC LIMIT ?`
+
+// searchNear is how many images are looked through one by one before the index
+// is asked. What many have is found among them; what few have the index finds
+// fast, and has to sort but a few.
+const searchNear = 2000
+
+func (db *DB) searchImages(ctx context.Context, s search, where string, args []any, limit int) (list []Image, err error) {
+	like, words := s.like(`w.text`)
+	near := slices.Concat(args, []any{searchNear}, words, []any{limit})
+	err = db.all(ctx, &list, `SELECT `+imageColumns+` FROM (SELECT * FROM images WHERE `+where+newestFirst+`) AS near
+		WHERE EXISTS (SELECT 1 FROM image_words w WHERE w.image_id = near.id AND `+like+`)`+newestFirst, near...)
+	if err == nil && len(list) < limit {
+		list = nil
+		with, found := s.found(db.postgres)
+		err = db.all(ctx, &list, with+` SELECT `+imageColumns+` FROM found CROSS JOIN images
+			WHERE id = image_id AND `+where+newestFirst, slices.Concat(found, args, []any{limit})...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("search images: %w", err)
 	}
 	return list, nil
 }
@@ -50,11 +77,18 @@ func (db *DB) Images(ctx context.Context, userID string, f ImageFilter) ([]Image
 // CountImages counts a person's images by status.
 func (db *DB) CountImages(ctx context.Context, userID string, f ImageFilter) (map[Status]int, error) {
 	where, args := f.where(userID)
+	with, from := ``, `images`
+	if s := newSearch(f.Search); len(s.terms) > 0 {
+		var found []any
+		with, found = s.found(db.postgres)
+		from, where, args = `found CROSS JOIN images`, `id = image_id AND `+where, slices.Concat(found, args)
+	}
 	var rows []struct {
 		Status Status `db:"status"`
 		N      int    `db:"n"`
 	}
-	if err := db.all(ctx, &rows, `SELECT status, count(*) AS n FROM images WHERE `+where+` GROUP BY status`, args...); err != nil {
+	err := db.all(ctx, &rows, with+` SELECT status, count(*) AS n FROM `+from+` WHERE `+where+` GROUP BY status`, args...)
+	if err != nil {
 		return nil, fmt.Errorf("count images: %w", err)
 	}
 	counts := make(map[Status]int, len(rows))
@@ -63,9 +97,6 @@ func (db *DB) CountImages(ctx context.Context, userID string, f ImageFilter) (ma
 	}
 	return counts, nil
 }
-
-// likeEscape makes a LIKE pattern mean what it says.
-var likeEscape = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 func (f ImageFilter) where(userID string) (string, []any) {
 	where, args := []string{`user_id = ?`}, []any{userID}
@@ -83,9 +114,6 @@ func (f ImageFilter) where(userID string) (string, []any) {
 			values[i] = string(s)
 		}
 		add(`status IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, values...)
-	}
-	if f.Search != "" {
-		add(`lower(prompt) LIKE lower(?) ESCAPE '!'`, "%"+likeEscape.Replace(validText(f.Search))+"%")
 	}
 	if f.Provider != "" {
 		add(`provider = ?`, f.Provider)

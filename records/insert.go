@@ -37,7 +37,18 @@ func (t *tx) insertImages(userID string, images []Image) error {
 	if err := t.count(userID, len(images)); err != nil {
 		return err
 	}
+	if err := t.indexPrompts(pointers(images)); err != nil {
+		return err
+	}
 	return t.addEvents(events...)
+}
+
+func pointers(images []Image) []*Image {
+	list := make([]*Image, len(images))
+	for n := range images {
+		list[n] = &images[n]
+	}
+	return list
 }
 
 func (db *DB) imagesOf(ctx context.Context, column, userID, id string) ([]Image, error) {

@@ -104,9 +104,12 @@ func (db *DB) hasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, nil
 }
 
-// onlyPostgres ends the name of a file with what SQLite has no need of. It
-// belongs to the migration of the same number.
-const onlyPostgres = ".postgres.sql"
+// These end the name of a file with what only one of the two has. It belongs to
+// the migration of the same number.
+const (
+	onlyPostgres = ".postgres.sql"
+	onlySQLite   = ".sqlite.sql"
+)
 
 func readMigrations(postgres bool) ([]Migration, error) {
 	names, err := fs.Glob(migrations.FS, "*.sql")
@@ -115,7 +118,7 @@ func readMigrations(postgres bool) ([]Migration, error) {
 	}
 	var list []Migration
 	for _, file := range names {
-		if strings.HasSuffix(file, onlyPostgres) {
+		if strings.HasSuffix(file, onlyPostgres) || strings.HasSuffix(file, onlySQLite) {
 			continue
 		}
 		base := strings.TrimSuffix(file, ".sql")
@@ -128,8 +131,12 @@ func readMigrations(postgres bool) ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		if postgres && slices.Contains(names, base+onlyPostgres) {
-			more, err := migrations.FS.ReadFile(base + onlyPostgres)
+		only := onlySQLite
+		if postgres {
+			only = onlyPostgres
+		}
+		if slices.Contains(names, base+only) {
+			more, err := migrations.FS.ReadFile(base + only)
 			if err != nil {
 				return nil, err
 			}

@@ -179,8 +179,10 @@ func (t *tx) restoreImages(list []*Restorable) error {
 	}
 	var rows, events [][]any
 	var jobs []newJob
+	var restored []*Image
 	for _, k := range list {
 		i := &k.Image
+		restored = append(restored, i)
 		rows = append(rows, []any{i.ID, i.UserID, i.GenerationID, i.ImportID, i.Position, i.Seq, string(i.Status), i.Prompt, i.NegativePrompt,
 			i.Provider, i.Model, i.Params.text(), i.SourceExpiresAt, i.ObjectKey, i.ObjectETag, i.MIME, i.Bytes, i.Width, i.Height, i.SHA256,
 			i.Thumb, i.Placeholder, i.Sidecar, i.Attempt, i.Reason, i.ProviderMessage, i.Favorite, i.TrashedAt, i.CreatedAt, i.UpdatedAt, i.ArchivedAt})
@@ -199,6 +201,9 @@ func (t *tx) restoreImages(list []*Restorable) error {
 	_, err := t.insert(`images (id, user_id, generation_id, import_id, position, seq, status, prompt, negative_prompt,
 		provider, model, params, source_expires_at, object_key, object_etag, mime, bytes, width, height, sha256,
 		thumb, placeholder, sidecar, attempt, reason, provider_message, favorite, trashed_at, created_at, updated_at, archived_at)`, rows, ``)
+	if err == nil {
+		err = t.indexPrompts(restored)
+	}
 	if err == nil {
 		_, err = t.insert(`image_events (id, image_id, kind, attempt, reason, at)`, events, ``)
 	}
