@@ -46,8 +46,36 @@ func (s *Server) listImages(w http.ResponseWriter, r *http.Request) {
 		images = images[:limit]
 		cursor := s.placeCursor(user, images[limit-1].Place())
 		next = &cursor
+		q := r.URL.Query()
+		q.Set("cursor", cursor)
+		w.Header().Set("Link", "<"+s.BaseURL+r.URL.Path+"?"+q.Encode()+`>; rel="next"`)
 	}
 	s.writeTagged(w, r, imageList{s.imagesJSON(r, images), next})
+}
+
+type countsAnswer struct {
+	Total  int                    `json:"total"`
+	Counts map[records.Status]int `json:"counts"` // every status, also those that none has
+}
+
+// countImages counts what a list would have, by status.
+func (s *Server) countImages(w http.ResponseWriter, r *http.Request) {
+	user := viewerOf(r).user.ID
+	f, err := s.imageFilter(r, user)
+	var counts map[records.Status]int
+	if err == nil {
+		counts, err = s.DB.CountImages(r.Context(), user, f)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	answer := countsAnswer{Counts: map[records.Status]int{}}
+	for _, status := range records.Statuses {
+		answer.Counts[status] = counts[status]
+		answer.Total += counts[status]
+	}
+	s.writeTagged(w, r, answer)
 }
 
 // imageFilter reads the query of a list.

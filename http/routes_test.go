@@ -30,6 +30,8 @@ var routeTable = map[string]access{
 
 	"GET /api/v1/generations/{id}":         {kind: "api", scope: records.ScopeImagesRead, id: "generation"},
 	"GET /api/v1/images":                   {kind: "api", scope: records.ScopeImagesRead},
+	"GET /api/v1/images/counts":            {kind: "api", scope: records.ScopeImagesRead},
+	"POST /api/v1/images/bulk":             {kind: "api", scope: records.ScopeImagesWrite, body: `{"action":"delete","ids":["00000000000000000000000000000000"]}`},
 	"GET /api/v1/images/{id}":              {kind: "api", scope: records.ScopeImagesRead, id: "image"},
 	"GET /api/v1/images/{id}/events":       {kind: "api", scope: records.ScopeImagesRead, id: "image"},
 	"GET /api/v1/events":                   {kind: "api", scope: records.ScopeImagesRead},

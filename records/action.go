@@ -12,35 +12,40 @@ var ErrNotPossible = errors.New("not possible in this state")
 // RetryImage archives an image again that failed, with all attempts before
 // it, or makes the next attempt of one that waits come now.
 func (db *DB) RetryImage(ctx context.Context, userID, id string) error {
-	return db.act(ctx, "retry", userID, id, `state IN ('waiting', 'discarded')`, func(t *tx, i *Image) error {
-		switch i.Status {
-		case RetryWait:
-			n, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
-				t.now, KindArchive, id)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				return t.retrySooner(i)
-			}
-			t.ready(KindArchive)
-			i.NextAttemptAt = Time{}
-		case ArchiveFailed:
-			if i.SourceURL == "" && i.SpoolID == "" {
-				return ErrNotPossible // nothing is left to archive from
-			}
-			if _, err := t.exec(`DELETE FROM jobs WHERE kind = ? AND ref = ? AND state = 'discarded'`, KindArchive, id); err != nil {
-				return err
-			}
-			if err := t.enqueueArchive(i, LaneInteractive); err != nil {
-				return err
-			}
-			i.Status, i.Attempt, i.Reason, i.NextAttemptAt, i.ObjectKey = Generated, 0, "", Time{}, ""
-		default:
-			return ErrNotPossible
+	return db.act(ctx, "retry", userID, id, retryLocks, (*tx).retryImage)
+}
+
+// retryLocks are the jobs that a retry touches.
+const retryLocks = `state IN ('waiting', 'discarded')`
+
+func (t *tx) retryImage(i *Image) error {
+	switch i.Status {
+	case RetryWait:
+		n, err := t.exec(`UPDATE jobs SET state = 'ready', run_at = ? WHERE kind = ? AND ref = ? AND state = 'waiting'`,
+			t.now, KindArchive, i.ID)
+		if err != nil {
+			return err
 		}
-		return t.changeImages([]ImageChange{{Image: i, Event: &Event{Kind: EventRetried}}})
-	})
+		if n == 0 {
+			return t.retrySooner(i)
+		}
+		t.ready(KindArchive)
+		i.NextAttemptAt = Time{}
+	case ArchiveFailed:
+		if i.SourceURL == "" && i.SpoolID == "" {
+			return ErrNotPossible // nothing is left to archive from
+		}
+		if _, err := t.exec(`DELETE FROM jobs WHERE kind = ? AND ref = ? AND state = 'discarded'`, KindArchive, i.ID); err != nil {
+			return err
+		}
+		if err := t.enqueueArchive(i, LaneInteractive); err != nil {
+			return err
+		}
+		i.Status, i.Attempt, i.Reason, i.NextAttemptAt, i.ObjectKey = Generated, 0, "", Time{}, ""
+	default:
+		return ErrNotPossible
+	}
+	return t.changeImages([]ImageChange{{Image: i, Event: &Event{Kind: EventRetried}}})
 }
 
 // retrySooner is for an image whose next attempt does not wait: it has just
@@ -62,34 +67,36 @@ type Marks struct {
 
 // MarkImage sets marks, whatever state the image is in.
 func (db *DB) MarkImage(ctx context.Context, userID, id string, m Marks) error {
-	return db.act(ctx, "mark", userID, id, "", func(t *tx, i *Image) error {
-		kind, was := "", *i
-		if m.Favorite != nil {
-			i.Favorite = *m.Favorite
+	return db.act(ctx, "mark", userID, id, "", func(t *tx, i *Image) error { return t.markImage(i, m) })
+}
+
+func (t *tx) markImage(i *Image, m Marks) error {
+	kind, was := "", *i
+	if m.Favorite != nil {
+		i.Favorite = *m.Favorite
+	}
+	if m.Trashed != nil && *m.Trashed == i.TrashedAt.IsZero() {
+		i.TrashedAt, kind = Time{}, EventRestored
+		if *m.Trashed {
+			i.TrashedAt, kind = t.now, EventTrashed
 		}
-		if m.Trashed != nil && *m.Trashed == i.TrashedAt.IsZero() {
-			i.TrashedAt, kind = Time{}, EventRestored
-			if *m.Trashed {
-				i.TrashedAt, kind = t.now, EventTrashed
-			}
-		}
-		if i.Favorite == was.Favorite && i.TrashedAt == was.TrashedAt {
-			return nil // there is nothing to tell anybody
-		}
-		seq, err := t.bump(userID, 1)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(`UPDATE images SET favorite = ?, trashed_at = ?, updated_at = ?, seq = ? WHERE id = ? AND user_id = ?`,
-			i.Favorite, i.TrashedAt, t.now, seq, id, userID)
-		if err == nil {
-			err = t.rewriteSidecar(i, seq)
-		}
-		if err != nil || kind == "" {
-			return err
-		}
-		return t.addEvents(Event{ImageID: id, Kind: kind})
-	})
+	}
+	if i.Favorite == was.Favorite && i.TrashedAt == was.TrashedAt {
+		return nil // there is nothing to tell anybody
+	}
+	seq, err := t.bump(i.UserID, 1)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE images SET favorite = ?, trashed_at = ?, updated_at = ?, seq = ? WHERE id = ? AND user_id = ?`,
+		i.Favorite, i.TrashedAt, t.now, seq, i.ID, i.UserID)
+	if err == nil {
+		err = t.rewriteSidecar(i, seq)
+	}
+	if err != nil || kind == "" {
+		return err
+	}
+	return t.addEvents(Event{ImageID: i.ID, Kind: kind})
 }
 
 // DeleteImage deletes an image for ever. Its objects go by a job that is
