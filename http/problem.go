@@ -44,6 +44,9 @@ const (
 	codeCursorOld    = "cursor_expired"
 	codeLimit        = "limit_reached"
 	codeThrottled    = "too_many_requests"
+	codeQuota        = "quota_used_up"
+	codeTaken        = "username_taken"
+	codeLastAdmin    = "last_admin"
 	codeBusy         = "busy"
 	codeNotReady     = "not_ready"
 	codeLost         = "lost"
@@ -78,6 +81,16 @@ func asProblem(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
+	if q, ok := errors.AsType[*records.QuotaError](err); ok {
+		p := newProblem(http.StatusTooManyRequests, codeQuota, sentence(q))
+		if !q.ResetsAt.IsZero() {
+			p = p.after(time.Until(q.ResetsAt.Time))
+		}
+		return p
+	}
+	if p := accountProblem(err); p != nil {
+		return p
+	}
 	switch {
 	case errors.Is(err, records.ErrNotFound):
 		return newProblem(http.StatusNotFound, codeNotFound, "There is no such thing, or it is not yours.")
@@ -101,6 +114,26 @@ func asProblem(err error) *problem {
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// accountProblem is what is wrong with an account or a key; nil: something
+// else.
+func accountProblem(err error) *problem {
+	for fault, field := range map[error]string{records.ErrBadUsername: "username", records.ErrBadPassword: "password",
+		records.ErrBadScope: "scopes", records.ErrBadKeyName: "name", records.ErrBadKeyTTL: "expires_at"} {
+		if errors.Is(err, fault) {
+			return invalid(field, sentence(fault))
+		}
+	}
+	switch {
+	case errors.Is(err, records.ErrUsernameTaken):
+		p := newProblem(http.StatusConflict, codeTaken, sentence(records.ErrUsernameTaken))
+		p.Field = "username"
+		return p
+	case errors.Is(err, records.ErrLastAdmin):
+		return newProblem(http.StatusConflict, codeLastAdmin, sentence(records.ErrLastAdmin))
+	}
+	return nil
 }
 
 // fail answers with a problem, or with what clients of other APIs expect.

@@ -87,8 +87,11 @@ func (s *Server) apiRoutes(r chi.Router) {
 			r.Post("/webhooks/{id}/enable", s.enableWebhook)
 			r.Delete("/webhooks/{id}", s.deleteWebhook)
 		})
+		s.accountRoutes(r)
 		r.Group(func(r chi.Router) {
-			r.Use(s.need(records.ScopeOpsRead))
+			r.Use(s.need(records.ScopeOpsRead), s.onlyIDs)
+			r.Get("/users", s.listUsers)
+			r.Get("/users/{id}", s.getUser)
 			r.Get("/archive", s.queue)
 			r.Get("/jobs", s.jobKinds)
 			r.Get("/jobs/list", s.listJobs)
@@ -99,5 +102,26 @@ func (s *Server) apiRoutes(r chi.Router) {
 			r.Post("/jobs/kinds/{kind}/pause", s.pauseKind)
 			r.Post("/jobs/kinds/{kind}/resume", s.resumeKind)
 		})
+	})
+}
+
+// accountRoutes are about whoever asks.
+func (s *Server) accountRoutes(r chi.Router) {
+	r.With(s.need(records.ScopeImagesRead)).Get("/me", s.getMe)
+	r.Group(func(r chi.Router) {
+		r.Use(s.needPerson, s.onlyIDs)
+		r.Post("/me/password", s.changePassword)
+		r.Get("/sessions", s.listSessions)
+		r.Delete("/sessions/{id}", s.endSession)
+		r.Get("/keys", s.listKeys)
+		r.Post("/keys", s.makeKey)
+		r.Delete("/keys/{id}", s.endKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.need(records.ScopeOpsWrite), s.onlyIDs)
+		r.Post("/users", s.makeUser)
+		r.Patch("/users/{id}", s.patchUser)
+		r.Delete("/users/{id}", s.deleteUser)
+		r.Post("/users/{id}/reset", s.resetLink)
 	})
 }

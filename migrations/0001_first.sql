@@ -14,7 +14,9 @@ CREATE TABLE users (
 	time_zone     TEXT NOT NULL DEFAULT '', -- as Europe/Vienna; empty: UTC
 	digest_hour   BIGINT,                   -- of the person's day; NULL: no digest
 	created_at    TIMESTAMPTZ NOT NULL,
-	disabled_at   TIMESTAMPTZ
+	disabled_at   TIMESTAMPTZ,
+	quota_images  BIGINT, -- a day; 0: no bound; NULL: as the settings say
+	quota_bytes   BIGINT
 );
 
 -- The number of each person's latest change. It is raised in the transaction
@@ -25,7 +27,9 @@ CREATE TABLE change_heads (
 	seq     BIGINT NOT NULL,
 	images  BIGINT NOT NULL DEFAULT 0,       -- rows the person has, counted a second time: see conservation
 	floor   BIGINT NOT NULL DEFAULT 0,       -- deletions up to this number are forgotten
-	hooked  BOOLEAN NOT NULL DEFAULT FALSE   -- the person has webhooks
+	hooked  BOOLEAN NOT NULL DEFAULT FALSE,  -- the person has webhooks
+	made    BIGINT NOT NULL DEFAULT 0,       -- images on the day made_on, for the quota
+	made_on TEXT NOT NULL DEFAULT ''         -- a day in UTC
 );
 
 CREATE TABLE sessions (
@@ -36,6 +40,13 @@ CREATE TABLE sessions (
 	expires_at TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX sessions_user ON sessions (user_id);
+
+-- Links with which a person chooses a new password.
+CREATE TABLE reset_tokens (
+	hash       TEXT PRIMARY KEY,
+	user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	expires_at TIMESTAMPTZ NOT NULL
+);
 
 CREATE TABLE api_keys (
 	id           TEXT PRIMARY KEY,

@@ -58,6 +58,12 @@ const keyColumns = `id, user_id, name, prefix, scopes, created_at, expires_at, l
 // CreateKey makes a key and returns its secret, which is shown once and not
 // kept. A ttl of 0 means that it does not expire.
 func (db *DB) CreateKey(ctx context.Context, userID, name string, scopes []string, ttl time.Duration) (*APIKey, string, error) {
+	return db.CreateKeyOnce(ctx, userID, name, scopes, ttl, Idempotency{})
+}
+
+// CreateKeyOnce is CreateKey for a request that may be repeated. The repeat
+// returns the key that the first one made, without its secret.
+func (db *DB) CreateKeyOnce(ctx context.Context, userID, name string, scopes []string, ttl time.Duration, key Idempotency) (*APIKey, string, error) {
 	name = strings.TrimSpace(name)
 	if n := utf8.RuneCountInString(name); n < 1 || n > 60 || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
 		return nil, "", ErrBadKeyName
@@ -71,11 +77,19 @@ func (db *DB) CreateKey(ctx context.Context, userID, name string, scopes []strin
 	secret := keyMark + newToken() + newToken()[:6]
 	k := &APIKey{ID: NewID(), UserID: userID, Name: name, Prefix: secret[:len(keyMark)+4], Scopes: strings.Join(scopes, " ")}
 	err := db.write(ctx, func(t *tx) error {
+		ref, err := t.once(userID, key, k.ID)
+		if err == nil && ref != k.ID {
+			secret = ""
+			return t.get(k, `SELECT `+keyColumns+` FROM api_keys WHERE id = ? AND user_id = ?`, ref, userID)
+		}
+		if err != nil {
+			return err
+		}
 		k.CreatedAt = t.now
 		if ttl > 0 {
 			k.ExpiresAt = t.now.Add(ttl)
 		}
-		_, err := t.exec(`INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, created_at, expires_at)
+		_, err = t.exec(`INSERT INTO api_keys (id, user_id, name, prefix, hash, scopes, created_at, expires_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, k.ID, userID, k.Name, k.Prefix, tokenHash(secret), k.Scopes, k.CreatedAt, k.ExpiresAt)
 		return err
 	})

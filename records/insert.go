@@ -10,6 +10,9 @@ import (
 // number and first event.
 func (t *tx) insertImages(userID string, images []Image) error {
 	seq, err := t.bump(userID, len(images))
+	if err == nil {
+		err = t.charge(userID, len(images))
+	}
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ type DB struct {
 	url      string        // of PostgreSQL
 	sessions atomic.Int32  // see Listen
 	writer   chan struct{} // SQLite has one writer: waiting here is fair, waiting in SQLite is not
-	offset   atomic.Int64  // nanoseconds that the database's clock is ahead of ours
+	quota    Quota
+	offset   atomic.Int64 // nanoseconds that the database's clock is ahead of ours
 
 	marks     marks
 	heads     heads
@@ -49,12 +50,14 @@ type Config struct {
 	URL      string // postgres://…; empty: SQLite
 	Path     string // the SQLite file
 	MaxConns int    // connections to PostgreSQL; 0 means 16
+	Quota    Quota  // of each person who has none of their own; default: no bounds
 }
 
 // Open connects, without migrating.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	db := &DB{
 		postgres:  c.URL != "",
+		quota:     c.Quota,
 		writer:    make(chan struct{}, 1),
 		announcer: newAnnouncer(),
 		onJobs:    func(string) {},

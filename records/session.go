@@ -45,6 +45,43 @@ func (db *DB) SessionUser(ctx context.Context, token string) (*User, error) {
 	return &u, nil
 }
 
+// Session is a place where a person is signed in.
+type Session struct {
+	ID        string `db:"id"` // not what signs in: that only the cookie has
+	UserAgent string `db:"user_agent"`
+	CreatedAt Time   `db:"created_at"`
+	ExpiresAt Time   `db:"expires_at"`
+}
+
+// Sessions lists where a person is signed in, newest first.
+func (db *DB) Sessions(ctx context.Context, userID string) ([]Session, error) {
+	var list []Session
+	err := db.all(ctx, &list, `SELECT substr(token_hash, 1, 32) AS id, user_agent, created_at, expires_at FROM sessions
+		WHERE user_id = ? AND expires_at > ? ORDER BY created_at DESC, token_hash`, userID, db.Now())
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return list, nil
+}
+
+// SessionID is the id of the session that has a token.
+func SessionID(token string) string { return tokenHash(token)[:32] }
+
+// EndSession signs a person out somewhere.
+func (db *DB) EndSession(ctx context.Context, userID, id string) error {
+	err := db.write(ctx, func(t *tx) error {
+		n, err := t.exec(`DELETE FROM sessions WHERE user_id = ? AND substr(token_hash, 1, 32) = ?`, userID, id)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("end session %s: %w", id, err)
+	}
+	return nil
+}
+
 // DeleteSession signs out.
 func (db *DB) DeleteSession(ctx context.Context, token string) error {
 	err := db.write(ctx, func(t *tx) error {

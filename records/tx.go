@@ -21,6 +21,7 @@ type tx struct {
 	ctx      context.Context
 	postgres bool
 	now      Time
+	quota    Quota            // where a person has none of their own
 	ids      int64            // ordered ids given out
 	kinds    map[string]place // whose jobs became due, and the first one's place
 	enqueued map[string]bool  // of these, those that any instance may claim
@@ -71,7 +72,7 @@ func (db *DB) writeOnce(ctx context.Context, fn func(*tx) error) error {
 }
 
 func (db *DB) newTx(ctx context.Context, sqlTx *sqlx.Tx) *tx {
-	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), kinds: map[string]place{}, enqueued: map[string]bool{}, changed: map[string]bool{}, hooked: map[string]bool{}}
+	return &tx{Tx: sqlTx, ctx: ctx, postgres: db.postgres, now: db.Now(), quota: db.quota, kinds: map[string]place{}, enqueued: map[string]bool{}, changed: map[string]bool{}, hooked: map[string]bool{}}
 }
 
 // tell says what a transaction that is committed has changed.

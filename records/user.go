@@ -27,6 +27,8 @@ type User struct {
 	Theme        string `db:"theme"`    // empty: as the system says
 	CreatedAt    Time   `db:"created_at"`
 	DisabledAt   Time   `db:"disabled_at"`
+	QuotaImages  *int64 `db:"quota_images"` // a day; 0: no bound; nil: as the settings say
+	QuotaBytes   *int64 `db:"quota_bytes"`
 }
 
 // Errors of accounts, each a sentence for people.
@@ -35,6 +37,7 @@ var (
 	ErrUsernameTaken = errors.New("the username is taken")
 	ErrWrongPassword = errors.New("username or password is wrong")
 	ErrSetupDone     = errors.New("there is an administrator already")
+	ErrLastAdmin     = errors.New("there has to be an administrator")
 	ErrSetupToken    = errors.New("the setup link was used or has expired")
 )
 
@@ -43,15 +46,31 @@ var usernameForm = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)
 // IsUsername reports whether an account can have this name, in lower case.
 func IsUsername(name string) bool { return usernameForm.MatchString(name) }
 
-const userColumns = `id, username, password_hash, role, language, theme, created_at, disabled_at`
+const userColumns = `id, username, password_hash, role, language, theme, created_at, disabled_at, quota_images, quota_bytes`
 
 // CreateUser adds an account. Usernames are the same in upper and lower case.
 func (db *DB) CreateUser(ctx context.Context, username, password string, role Role) (*User, error) {
+	return db.CreateUserOnce(ctx, username, password, role, "", Idempotency{})
+}
+
+// CreateUserOnce adds an account for somebody who may repeat the request by
+// their idempotency key.
+func (db *DB) CreateUserOnce(ctx context.Context, username, password string, role Role, byUser string, key Idempotency) (*User, error) {
 	u, err := newUser(username, password, role)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.write(ctx, func(t *tx) error { return t.insertUser(u) }); err != nil {
+	err = db.write(ctx, func(t *tx) error {
+		ref, err := t.once(byUser, key, u.ID)
+		if err == nil && ref != u.ID {
+			return t.get(u, `SELECT `+userColumns+` FROM users WHERE id = ?`, ref)
+		}
+		if err != nil {
+			return err
+		}
+		return t.insertUser(u)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("create user %s: %w", u.Username, err)
 	}
 	return u, nil
