@@ -110,7 +110,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	a.server, err = http.New(ctx, http.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
 		BaseURL: baseURL, PublicURL: publicURL(c, a.store), PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
-		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
+		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Export: a.archiver.Export, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
 		Watch: a.runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
 		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: func() []jobs.SlotUse { return a.worker.Slots() }, Paused: a.archiver.Paused},
 		Webhooks: a.hooks, TrashRetention: c.TrashRetention, Settings: settingNotes(c, providers),

@@ -27,7 +27,9 @@ type Target interface {
 
 // Export says what to export.
 type Export struct {
-	UserID   string // empty: everybody's
+	UserID string // empty: everybody's
+	// Next returns the next of the images to export, none at the end; nil: all.
+	Next     func(ctx context.Context) ([]records.Image, error)
 	Failed   func(id string, err error)
 	Progress func(Exported)
 }
@@ -65,8 +67,11 @@ const (
 func (a *Archiver) Export(ctx context.Context, t Target, o Export) (Exported, error) {
 	e := &export{Archiver: a, Export: o, target: t}
 	var err error
-	if e.done.Total, err = a.DB.CountAll(ctx, o.UserID); err != nil {
-		return e.done, err
+	if o.Next == nil {
+		if e.done.Total, err = a.DB.CountAll(ctx, o.UserID); err != nil {
+			return e.done, err
+		}
+		e.Next = e.all()
 	}
 	if e.lines, err = a.Spool.Create("export-lines"); err != nil {
 		return e.done, err
@@ -91,10 +96,13 @@ type export struct {
 }
 
 func (e *export) run(ctx context.Context) error {
-	for after := ""; ; {
-		page, err := e.DB.ImagesAfter(ctx, e.UserID, after, exportBatch)
+	for {
+		page, err := e.Next(ctx)
 		if err != nil {
 			return err
+		}
+		if len(page) == 0 {
+			break
 		}
 		for n := range page {
 			if err := e.image(ctx, &page[n]); err != nil {
@@ -104,15 +112,23 @@ func (e *export) run(ctx context.Context) error {
 				e.Progress(e.done)
 			}
 		}
-		if len(page) < exportBatch {
-			break
-		}
-		after = page[len(page)-1].ID
 	}
 	if err := e.target.Put(ExportList, time.Now(), e.lines.Reader()); err != nil {
 		return err
 	}
 	return e.target.Put(ExportSums, time.Now(), e.sums.Reader())
+}
+
+// all are all images in the order of their ids.
+func (e *export) all() func(ctx context.Context) ([]records.Image, error) {
+	after := ""
+	return func(ctx context.Context) ([]records.Image, error) {
+		page, err := e.DB.ImagesAfter(ctx, e.UserID, after, exportBatch)
+		if len(page) > 0 {
+			after = page[len(page)-1].ID
+		}
+		return page, err
+	}
 }
 
 // image exports one image.

@@ -52,8 +52,10 @@ func (s *Server) openRoutes(r chi.Router) {
 
 // apiRoutes are for programs, with a key or with the pages' cookie.
 func (s *Server) apiRoutes(r chi.Router) {
-	// Not compressed: an event must not wait in a buffer.
+	// Not compressed: an event must not wait in a buffer, and images are already.
 	r.With(s.need(records.ScopeImagesRead)).Get("/api/v1/events", s.events)
+	r.With(s.need(records.ScopeImagesRead)).Get("/api/v1/images/download", s.downloadImages)
+	r.With(s.need(records.ScopeOpsWrite), s.onlyIDs).Get("/api/v1/users/{id}/export", s.exportUser)
 	r.Route("/api/v1", func(r chi.Router) {
 		r.Use(compress)
 		r.Group(func(r chi.Router) {

@@ -68,6 +68,8 @@ var routeTable = map[string]access{
 	"POST /api/v1/jobs/kinds/{kind}/pause":  {kind: "api", scope: records.ScopeOpsWrite},
 	"POST /api/v1/jobs/kinds/{kind}/resume": {kind: "api", scope: records.ScopeOpsWrite},
 
+	"GET /api/v1/images/download":   {kind: "api", scope: records.ScopeImagesRead},
+	"GET /api/v1/users/{id}/export": {kind: "api", scope: records.ScopeOpsWrite, id: "user"},
 	"GET /api/v1/me":                {kind: "api", scope: records.ScopeImagesRead},
 	"POST /api/v1/me/password":      {kind: "person", body: `{"current_password":"correct horse","new_password":"battery staple"}`},
 	"GET /api/v1/sessions":          {kind: "person"},

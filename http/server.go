@@ -51,6 +51,8 @@ type Config struct {
 	PublicURL func(key string) string
 	// Paused says whether the store is paused, why, and since when.
 	Paused func() (reason string, since records.Time, paused bool)
+	// Export writes images with their sidecars.
+	Export func(ctx context.Context, t archive.Target, o archive.Export) (archive.Exported, error)
 	// Verify reads the object of an image back and records what it finds.
 	Verify func(ctx context.Context, i *records.Image) (archive.Found, error)
 	// Metrics are served at /metrics; nil: there are none.
