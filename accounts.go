@@ -19,7 +19,8 @@ import (
 
 const userUse = `Use: afterimage user create NAME [--admin]      (the password is read from standard input)
      afterimage user list [--json]
-     afterimage user password NAME             (the password is read from standard input)`
+     afterimage user password NAME             (the password is read from standard input)
+     afterimage user reset-link NAME           (prints a link with which NAME can choose a password)`
 
 func userCommand(ctx context.Context, p program, args []string) error {
 	if len(args) == 0 {
@@ -53,10 +54,27 @@ func userCommand(ctx context.Context, p program, args []string) error {
 			}
 			return db.SetPassword(ctx, u.ID, password, "")
 		})
+	case args[0] == "reset-link" && len(names) == 1:
+		return withDatabase(ctx, p, func(c Config, db *records.DB) error { return printResetLink(ctx, p, c, db, names[0]) })
 	case args[0] == "list" && len(names) == 0:
 		return withDatabase(ctx, p, func(_ Config, db *records.DB) error { return listUsers(ctx, p, db, *asJSON) })
 	}
 	return usageError(userUse)
+}
+
+func printResetLink(ctx context.Context, p program, c Config, db *records.DB, name string) error {
+	u, err := db.UserByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	token, expires, err := db.NewResetToken(ctx, u.ID)
+	if err == nil {
+		_, err = fmt.Fprintf(p.out, "%s/reset?token=%s\n", c.BaseURL, token) // alone, for a program
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(p.err, "It works once, until %s.\n", expires.Format(time.RFC3339))
+	}
+	return err
 }
 
 func listUsers(ctx context.Context, p program, db *records.DB, asJSON bool) error {

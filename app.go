@@ -61,8 +61,9 @@ func connect(ctx context.Context, c Config) (*records.DB, error) {
 		return nil, err
 	}
 	db, err := records.Open(ctx, records.Config{
-		URL:  c.DatabaseURL,
-		Path: filepath.Join(c.DataDir, "afterimage.db"),
+		URL:   c.DatabaseURL,
+		Path:  filepath.Join(c.DataDir, "afterimage.db"),
+		Quota: records.Quota{ImagesPerDay: c.QuotaImages, Bytes: c.QuotaBytes},
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func newApp(ctx context.Context, c Config, db *records.DB, baseURL string, log *
 	a.server, err = http.New(ctx, http.Config{
 		DB: db, Store: a.store, Spool: a.spool, Fetch: a.fetch, Providers: providers, Site: site, Log: log,
 		BaseURL: baseURL, PublicURL: publicURL(c, a.store), PrivateImages: c.ImageAccess == "login", MaxAttempts: c.Archive.MaxAttempts,
-		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, Export: a.archiver.Export, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
+		MaxBytes: c.Archive.MaxBytes, DefaultLanguage: c.Language, CORSOrigins: c.CORSOrigins, Export: a.archiver.Export, Paused: a.archiver.Paused, Verify: a.archiver.VerifyImage,
 		Watch: a.runner.Watch, Metrics: metrics, MetricsToken: c.MetricsToken,
 		Watched:  http.Watched{DB: db, Spool: a.spool, Slots: func() []jobs.SlotUse { return a.worker.Slots() }, Paused: a.archiver.Paused},
 		Webhooks: a.hooks, TrashRetention: c.TrashRetention, Settings: settingNotes(c, providers),

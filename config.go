@@ -27,6 +27,10 @@ type Config struct {
 
 	MetricsToken string // empty: only this machine may read the metrics
 
+	QuotaImages int64    // of each person a day; 0: no bound
+	QuotaBytes  int64    // stored, of each person; 0: no bound
+	CORSOrigins []string // sites whose scripts may use the API; empty: none
+
 	DatabaseURL string // empty: SQLite in DataDir
 
 	S3      S3Config

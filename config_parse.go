@@ -255,6 +255,15 @@ func parseOrigin(s string) (string, error) {
 	return s, err
 }
 
+// parseCORSOrigin takes an origin as browsers send it, or the star for all.
+func parseCORSOrigin(s string) (string, error) {
+	if s == "*" {
+		return s, nil
+	}
+	s, err := parseOrigin(s)
+	return strings.ToLower(s), err
+}
+
 func parseProxy(s string) (string, error) {
 	u, err := parseURL(s, "http", "https", "socks5")
 	if err == nil && u.Hostname() == "" {

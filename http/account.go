@@ -40,7 +40,7 @@ type usageJSON struct {
 
 func (s *Server) getMe(w http.ResponseWriter, r *http.Request) {
 	u := viewerOf(r).user
-	used, err := s.DB.Usage(r.Context(), u.ID)
+	used, err := s.DB.Used(r.Context(), u.ID)
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -113,6 +114,26 @@ const maxBody = 1 << 20
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answerTime is how long whoever asks may take to take an answer, and hold our
+// side of it. What has no end, or may be large, sets its own: see stream and
+// patient.
+const answerTime = 2 * time.Minute
+
+// imageTime is answerTime for the bytes of an image.
+const imageTime = time.Hour
+
+// hurry drops clients that do not take their answer.
+func hurry(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := answerTime
+		if strings.HasPrefix(r.URL.Path, "/img/") || strings.HasPrefix(r.URL.Path, "/v1/") {
+			limit = imageTime
+		}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // tests have writers without
 		next.ServeHTTP(w, r)
 	})
 }

@@ -39,6 +39,10 @@ func (s *Server) renderSettings(w http.ResponseWriter, r *http.Request, status i
 		view.Keys = append(view.Keys, web.APIKey{ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: strings.Fields(k.Scopes),
 			CreatedAt: k.CreatedAt.Time, LastUsedAt: k.LastUsedAt.Time, ExpiresAt: k.ExpiresAt.Time})
 	}
+	if err := s.fillPeople(r, &view); err != nil {
+		s.failPage(w, r, err)
+		return
+	}
 	s.render(w, r, status, "settings", view)
 }
 

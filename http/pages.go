@@ -31,6 +31,8 @@ func (s *Server) pageRoutes(r chi.Router) {
 		r.Get("/sign-in", s.showSignIn)
 		r.Post("/sign-in", s.signIn)
 		r.Post("/sign-out", s.signOut)
+		r.Get("/reset", s.showReset)
+		r.Post("/reset", s.reset)
 		r.Get("/lang/{lang}", s.setLanguage)
 	})
 	r.Group(func(r chi.Router) {
@@ -72,6 +74,14 @@ func (s *Server) personRoutes(r chi.Router) {
 		r.Post("/ops/jobs/{kind}/pause", s.pauseForm)
 		r.Post("/ops/jobs/{kind}/resume", s.resumeForm)
 		r.Post("/ops/jobs/{kind}/revive", s.reviveForm)
+	})
+	r.Post("/settings/sessions/{id}/end", s.endSessionForm)
+	r.Group(func(r chi.Router) {
+		r.Use(s.administers)
+		r.Post("/settings/people", s.inviteForm)
+		r.Post("/settings/people/{id}/disable", s.disableForm(true))
+		r.Post("/settings/people/{id}/enable", s.disableForm(false))
+		r.Post("/settings/people/{id}/reset", s.resetForm)
 	})
 }
 

@@ -16,7 +16,7 @@ func (s *Server) routes() (chi.Router, error) {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Use(nameRequest, s.logRequests, s.secureHeaders, s.recoverPanics, sameOrigin, limitBody, middleware.GetHead)
+	r.Use(nameRequest, s.logRequests, s.secureHeaders, s.recoverPanics, hurry, s.cors, sameOrigin, limitBody, middleware.GetHead)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.oops(w, r, records.ErrNotFound) })
 	r.MethodNotAllowed(s.methodNotAllowed)
 	s.openRoutes(r)

@@ -15,6 +15,7 @@ type access struct {
 	kind  string // open, link, api, page
 	scope string // of an api
 	id    string // what {id} names: image, generation, key; empty: there is none
+	admin bool   // of a page: only administrators have it
 	body  string // that would do something if it were allowed
 }
 
@@ -120,6 +121,13 @@ var routeTable = map[string]access{
 	"POST /ops/jobs/{kind}/pause":         {kind: "page"},
 	"POST /ops/jobs/{kind}/resume":        {kind: "page"},
 	"POST /ops/jobs/{kind}/revive":        {kind: "page", body: "reason="},
+	"GET /reset":                          {kind: "open"},
+	"POST /reset":                         {kind: "open"},
+	"POST /settings/sessions/{id}/end":    {kind: "page", id: "session"},
+	"POST /settings/people":               {kind: "page", body: "username=eve", admin: true},
+	"POST /settings/people/{id}/disable":  {kind: "page", id: "user", admin: true},
+	"POST /settings/people/{id}/enable":   {kind: "page", id: "user", admin: true},
+	"POST /settings/people/{id}/reset":    {kind: "page", id: "user", admin: true},
 }
 
 // door is the one site that all cases of the table knock at.
@@ -278,7 +286,7 @@ func (d *door) knockPage(method, path string, rule access) {
 			d.t.Errorf("it leads to %s", a.Header.Get("Location"))
 		}
 	}
-	if rule.id != "" {
+	if rule.id != "" || rule.admin {
 		try(d.browserOf(d.person("s" + records.NewID()))).wants(404).hasNot("lighthouse")
 	}
 }

@@ -42,6 +42,8 @@ type Config struct {
 	MaxAttempts     int    // of the archive worker, as it is shown
 	MaxBytes        int64  // of one image, as it is shown
 	DefaultLanguage string // default en
+	// CORSOrigins are the sites whose scripts may use the API with a key, or "*"; default: none.
+	CORSOrigins []string
 
 	// Watch shows unfinished pictures of a generation that runs in this process,
 	// until stop is called.
@@ -82,6 +84,7 @@ type Server struct {
 	attempts  *attempts
 	bigBodies *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
 	keys      keys
+	rates     rates
 	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
 	cursorKey []byte
 	providers map[string]generate.Info

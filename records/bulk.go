@@ -1,7 +1,6 @@
 package records
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 )
@@ -132,27 +131,5 @@ func (db *DB) ImportFailures(ctx context.Context, userID, importID string, after
 	if err != nil {
 		return nil, fmt.Errorf("list the failures of import %s: %w", importID, err)
 	}
-	return list, nil
-}
-
-// ImagesByID returns those images of a person that are there, in the order of
-// the ids. Ids that are none are passed over; the list is empty only if the ids
-// are, or none of them is there.
-func (db *DB) ImagesByID(ctx context.Context, userID string, ids []string) (list []Image, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	query, args, err := sqlx.In(`SELECT `+imageColumns+` FROM images WHERE id IN (?) AND user_id = ?`, ids, userID)
-	if err == nil {
-		err = db.all(ctx, &list, query, args...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %d images: %w", len(ids), err)
-	}
-	place := map[string]int{}
-	for n, id := range ids {
-		place[id] = n
-	}
-	slices.SortFunc(list, func(a, b Image) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return list, nil
 }

@@ -27,8 +27,8 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the quota of %d images a day is used up until %s", e.Limit, e.ResetsAt.Format(time.RFC3339))
 }
 
-// Usage is what a person has used of their quota.
-type Usage struct {
+// Used is what a person has used of their quota.
+type Used struct {
 	Quota              // in force: the person's own, or that of the settings
 	ImagesToday int64  `db:"made"`
 	BytesStored int64  `db:"bytes"`
@@ -42,7 +42,7 @@ const quotaColumns = `made, made_on, (SELECT quota_images FROM users WHERE users
 	(SELECT quota_bytes FROM users WHERE users.id = user_id) AS quota_bytes`
 
 // complete works out what follows from the columns.
-func (u *Usage) complete(defaults Quota, now Time) {
+func (u *Used) complete(defaults Quota, now Time) {
 	u.Quota = defaults
 	if u.OwnImages != nil {
 		u.ImagesPerDay = *u.OwnImages
@@ -56,8 +56,8 @@ func (u *Usage) complete(defaults Quota, now Time) {
 	u.ResetsAt = At(now.Truncate(24 * time.Hour)).Add(24 * time.Hour)
 }
 
-// Usage returns what a person has used.
-func (db *DB) Usage(ctx context.Context, userID string) (u Usage, err error) {
+// Used returns what a person has used.
+func (db *DB) Used(ctx context.Context, userID string) (u Used, err error) {
 	err = db.get(ctx, &u, `SELECT `+quotaColumns+`, (`+bytesStored+`) AS bytes FROM change_heads WHERE user_id = ?`, userID, userID)
 	if err != nil {
 		return u, fmt.Errorf("read what user %s has used: %w", userID, err)
@@ -72,7 +72,7 @@ const bytesStored = `SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM images 
 // number must have been raised before: its row is locked.
 func (t *tx) charge(userID string, n int) error {
 	today := t.now.Format(time.DateOnly)
-	var u Usage
+	var u Used
 	err := t.get(&u, `UPDATE change_heads SET made = CASE WHEN made_on = ? THEN made ELSE 0 END + ?, made_on = ?
 		WHERE user_id = ? RETURNING `+quotaColumns, today, n, today, userID)
 	if err != nil {

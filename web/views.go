@@ -226,6 +226,36 @@ type SettingsView struct {
 	DigestHour int
 	TimeZone   string
 	Usage      []UsageDay // newest first
+
+	// Sessions are where the person is signed in. People and what belongs to them are for
+	// administrators.
+	Sessions []Session
+	People   []Person
+	Invited  string   // a username as typed before
+	NewLink  *NewLink // just made, shown this once
+}
+
+// Session is a place where somebody is signed in.
+type Session struct {
+	ID, Browser string
+	CreatedAt   time.Time
+	Current     bool
+}
+
+// Person is a line of the list of accounts.
+type Person struct {
+	ID, Name            string
+	Admin, Disabled, Me bool
+}
+
+// NewLink is a link to choose a password with.
+type NewLink struct{ Name, URL string }
+
+// ResetView is the page "reset"; without a token the link does not work any more.
+type ResetView struct {
+	Layout
+	Token, Username string
+	Errors          []FieldError // field: password
 }
 
 // APIKey is a line of the list of keys.
