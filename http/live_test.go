@@ -181,7 +181,7 @@ func TestAStreamHasADeadlineForEachWriteOnly(t *testing.T) {
 		rec := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		time.AfterFunc(31*time.Second, w.server.Drain)
 		w.server.ServeHTTP(rec, r)
-		rec.write = rec.write[1:] // the one for any answer, which these lift
+		rec.write = rec.write[1:]                      // the one for any answer, which these lift
 		if len(rec.write) != 3 || len(rec.read) != 3 { // hello and two beats
 			t.Fatalf("deadlines were set %d and %d times, want 3", len(rec.write), len(rec.read))
 		}
