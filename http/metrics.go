@@ -26,6 +26,9 @@ import (
 // nothing private leaves by this door.
 type Metrics struct {
 	registry *prometheus.Registry
+	recent   recent // what the desk draws
+	version  string
+	started  time.Time
 
 	attempts  *prometheus.CounterVec   // result, reason
 	duration  *prometheus.HistogramVec // result
@@ -40,7 +43,7 @@ type Metrics struct {
 // NewMetrics makes the figures; version is the program's.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
+		registry: prometheus.NewRegistry(), version: version, started: time.Now(),
 		attempts: counter("afterimage_archive_attempts_total", "Attempts to archive an image, by how they ended.", "result", "reason"),
 		duration: histogram("afterimage_archive_duration_seconds", "Time from the claim of an image to the end of its attempt.",
 			[]float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}, "result"),
@@ -94,6 +97,9 @@ func (m *Metrics) settlement(kind string, s records.Settlement, lost bool) {
 	case records.KindArchive:
 		for _, c := range s.Images {
 			m.attempt(c)
+			if c.Image.Status == records.Archived {
+				m.recent.archived(time.Now(), c.Image.Bytes, time.Since(s.Job.CreatedAt.Time))
+			}
 		}
 	case records.KindGenerate:
 		if g := s.Generation; g != nil {

@@ -100,6 +100,7 @@ func (s *Server) apiRoutes(r chi.Router) {
 		})
 		r.Group(func(r chi.Router) {
 			r.Use(s.need(records.ScopeOpsWrite), s.onlyIDs)
+			r.Post("/archive/retry", s.retryArchive)
 			r.Post("/jobs/revive", s.reviveJobs)
 			r.Post("/jobs/kinds/{kind}/pause", s.pauseKind)
 			r.Post("/jobs/kinds/{kind}/resume", s.resumeKind)

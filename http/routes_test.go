@@ -65,6 +65,7 @@ var routeTable = map[string]access{
 	"DELETE /api/v1/webhooks/{id}":          {kind: "api", scope: records.ScopeImagesWrite, id: "webhook"},
 	"GET /api/v1/jobs":                      {kind: "api", scope: records.ScopeOpsRead},
 	"GET /api/v1/jobs/list":                 {kind: "api", scope: records.ScopeOpsRead},
+	"POST /api/v1/archive/retry":            {kind: "api", scope: records.ScopeOpsWrite, body: `{"reason":"source_expired"}`},
 	"POST /api/v1/jobs/revive":              {kind: "api", scope: records.ScopeOpsWrite, body: `{"kind":"archive"}`},
 	"POST /api/v1/jobs/kinds/{kind}/pause":  {kind: "api", scope: records.ScopeOpsWrite},
 	"POST /api/v1/jobs/kinds/{kind}/resume": {kind: "api", scope: records.ScopeOpsWrite},

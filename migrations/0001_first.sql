@@ -155,6 +155,8 @@ CREATE INDEX images_damaged ON images (id) WHERE status = 'archive_failed' AND o
 CREATE INDEX images_unfinished ON images (created_at) WHERE status IN ('generated', 'archiving', 'retry_wait');
 CREATE INDEX images_expiring ON images (source_expires_at) WHERE status IN ('generated', 'archiving', 'retry_wait')
 	AND source_expires_at IS NOT NULL;
+-- For operators: what failed, by reason.
+CREATE INDEX images_failed ON images (updated_at, reason) WHERE status IN ('archive_failed', 'generate_failed');
 CREATE INDEX images_unknown ON images (generation_id) WHERE status = 'unknown';
 CREATE INDEX images_trashed ON images (trashed_at) WHERE trashed_at IS NOT NULL;
 
@@ -255,6 +257,21 @@ CREATE TABLE alarms (
 	n         BIGINT NOT NULL,
 	raised_at TIMESTAMPTZ NOT NULL,
 	seen_at   TIMESTAMPTZ NOT NULL -- when it was found to be so last
+);
+
+-- How the queue was, for the charts of the last days: one row for five minutes.
+CREATE TABLE samples (
+	at         TIMESTAMPTZ PRIMARY KEY,
+	generating BIGINT NOT NULL,
+	archiving  BIGINT NOT NULL,
+	retrying   BIGINT NOT NULL,
+	running    BIGINT NOT NULL,
+	slots      BIGINT NOT NULL,
+	oldest_ms  BIGINT NOT NULL,
+	archived   BIGINT NOT NULL,
+	bytes      BIGINT NOT NULL,
+	p50_ms     BIGINT NOT NULL,
+	p95_ms     BIGINT NOT NULL
 );
 
 CREATE TABLE webhooks (

@@ -16,6 +16,7 @@ const (
 	deliveryLife = 30 * 24 * time.Hour // a delivery that ended
 	deletionLife = 90 * 24 * time.Hour // what pollers are told of images that are gone
 	digestLife   = 90 * 24 * time.Hour
+	sampleLife   = 8 * 24 * time.Hour
 )
 
 // forgetBatch is how many rows one transaction deletes, so that nobody has to
@@ -52,6 +53,7 @@ func (db *DB) Forget(ctx context.Context) (map[string]int, error) {
 			orderedIDAt(now.Add(-attemptLife))),
 		forget("deliveries", "webhook_deliveries", "id", `id < ? AND state <> 'waiting'`, orderedIDAt(now.Add(-deliveryLife))),
 		forget("digests", "digests", "day", `to_at < ?`, now.Add(-digestLife)),
+		forget("samples", "samples", "at", `at < ?`, now.Add(-sampleLife)),
 		forget("instances", "instances", "id", `beat_at < ?`, now.Add(-deadAfter)),
 		db.forgetDeletions(ctx, now.Add(-deletionLife), deleted),
 	)
