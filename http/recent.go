@@ -24,22 +24,22 @@ const (
 // is older is in the database.
 type recent struct {
 	mu      sync.Mutex
-	buckets [recentBuckets]bucket
+	buckets [recentBuckets]moment
 }
 
-type bucket struct {
-	step   int64 // since 1970: which hour's bucket it is
+type moment struct {
+	step   int64 // since 1970: of which hour it is
 	looked bool  // the queue was looked at
 	records.Sample
 	took [durationClasses]uint32
 }
 
-// at is the bucket of a moment, emptied if it is of an hour ago.
-func (g *recent) at(now time.Time) *bucket {
+// at is the bucket of a time, emptied if it is of an hour ago.
+func (g *recent) at(now time.Time) *moment {
 	step := now.UnixNano() / int64(recentStep)
 	b := &g.buckets[step%int64(recentBuckets)]
 	if b.step != step {
-		*b = bucket{step: step}
+		*b = moment{step: step}
 		b.At = records.At(time.Unix(0, step*int64(recentStep)))
 	}
 	return b

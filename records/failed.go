@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -61,15 +60,16 @@ func (db *DB) RetryFailed(ctx context.Context, reason string) (retried int, err 
 		if err != nil {
 			return retried, fmt.Errorf("retry what failed: %w", err)
 		}
+		byOwner := map[string][]string{}
 		for _, i := range part {
-			switch err := db.RetryImage(ctx, i.User, i.ID); {
-			case errors.Is(err, ErrNotPossible), errors.Is(err, ErrNotFound): // it has moved on
-			case err != nil:
-				return retried, err
-			default:
-				retried++
-			}
+			byOwner[i.User] = append(byOwner[i.User], i.ID)
 			after = i.ID
+		}
+		for owner, ids := range byOwner {
+			done, _, err := db.Bulk(ctx, owner, ids, BulkRetry) // what it skips has moved on
+			if retried += done; err != nil {
+				return retried, err
+			}
 		}
 		if len(part) < retryPart {
 			return retried, nil
