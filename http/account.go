@@ -27,10 +27,10 @@ func (s *Server) needPerson(next http.Handler) http.Handler {
 
 type meJSON struct {
 	userJSON
-	Usage usageJSON `json:"usage"`
+	Usage usedJSON `json:"usage"`
 }
 
-type usageJSON struct {
+type usedJSON struct {
 	ImagesPerDay *int64       `json:"images_per_day"` // null: no bound
 	ImagesToday  int64        `json:"images_today"`
 	ResetsAt     records.Time `json:"resets_at"`
@@ -45,7 +45,7 @@ func (s *Server) getMe(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, meJSON{userJSONOf(u), usageJSON{optional(used.ImagesPerDay), used.ImagesToday, used.ResetsAt,
+	writeJSON(w, http.StatusOK, meJSON{userJSONOf(u), usedJSON{optional(used.ImagesPerDay), used.ImagesToday, used.ResetsAt,
 		optional(used.Bytes), used.BytesStored}})
 }
 

@@ -67,34 +67,34 @@ func (s *Server) digestView(lang string, d *records.Digest) web.DigestDay {
 
 func (s *Server) listDigests(w http.ResponseWriter, r *http.Request) {
 	limit, err := limitOf(r)
-	var list []records.Digest
+	var digests []records.Digest
 	if err == nil {
-		list, err = s.DB.Digests(r.Context(), viewerOf(r).user.ID, limit)
+		digests, err = s.DB.Digests(r.Context(), viewerOf(r).user.ID, limit)
 	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	items := make([]digestJSON, len(list))
-	for n := range list {
-		items[n] = s.digestJSON(s.language(r), &list[n])
+	items := make([]digestJSON, len(digests))
+	for n := range digests {
+		items[n] = s.digestJSON(s.language(r), &digests[n])
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": items})
+	writeJSON(w, http.StatusOK, list[digestJSON]{items})
 }
 
 // usageDays is how far back the usage is told.
 const usageDays = 30
 
 func (s *Server) usageAnswer(w http.ResponseWriter, r *http.Request) {
-	list, err := s.DB.UsageOf(r.Context(), viewerOf(r).user.ID, usageDays)
+	days, err := s.DB.UsageOf(r.Context(), viewerOf(r).user.ID, usageDays)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	if list == nil {
-		list = []records.Usage{}
+	if days == nil {
+		days = []records.Usage{}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": list})
+	writeJSON(w, http.StatusOK, list[records.Usage]{days})
 }
 
 func (s *Server) getImport(w http.ResponseWriter, r *http.Request) {

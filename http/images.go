@@ -22,9 +22,10 @@ const (
 	maxSearch    = 200 // characters
 )
 
-type imageList struct {
-	Items      []imageJSON `json:"items"`
-	NextCursor *string     `json:"next_cursor"`
+// page is a part of a list.
+type page[T any] struct {
+	Items      []T     `json:"items"`
+	NextCursor *string `json:"next_cursor"` // null on the last page
 }
 
 func (s *Server) listImages(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +51,7 @@ func (s *Server) listImages(w http.ResponseWriter, r *http.Request) {
 		q.Set("cursor", cursor)
 		w.Header().Set("Link", "<"+s.BaseURL+r.URL.Path+"?"+q.Encode()+`>; rel="next"`)
 	}
-	s.writeTagged(w, r, imageList{s.imagesJSON(r, images), next})
+	s.writeTagged(w, r, page[imageJSON]{s.imagesJSON(r, images), next})
 }
 
 type countsAnswer struct {
@@ -206,11 +207,13 @@ func (s *Server) writeImage(w http.ResponseWriter, r *http.Request, i *records.I
 	s.writeTagged(w, r, s.imageJSON(r, i))
 }
 
+type marksRequest struct {
+	Favorite *bool `json:"favorite"`
+	Trashed  *bool `json:"trashed"`
+}
+
 func (s *Server) patchImage(w http.ResponseWriter, r *http.Request) {
-	var marks struct {
-		Favorite *bool `json:"favorite"`
-		Trashed  *bool `json:"trashed"`
-	}
+	var marks marksRequest
 	user, id := viewerOf(r).user.ID, chi.URLParam(r, "id")
 	err := readJSON(r, &marks)
 	if err == nil {
@@ -272,5 +275,5 @@ func (s *Server) imageEvents(w http.ResponseWriter, r *http.Request) {
 		items[n] = eventJSON{At: e.At, Kind: e.Kind, Attempt: e.Attempt, StartedAt: e.StartedAt, Reason: optional(e.Reason),
 			Text: words.Happened(s.event(image, e))}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": items})
+	writeJSON(w, http.StatusOK, list[eventJSON]{items})
 }

@@ -89,17 +89,23 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 		items[n] = jobJSON{ID: j.ID, Kind: j.Kind, Ref: j.Ref, UserID: optional(j.UserID), State: j.State, Attempt: j.Attempt,
 			Crashes: j.Crashes, RunAt: j.RunAt, CreatedAt: j.CreatedAt, LastError: optional(j.LastError)}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": items, "next_cursor": next})
+	writeJSON(w, http.StatusOK, page[jobJSON]{items, next})
+}
+
+type reviveRequest struct {
+	ID     string  `json:"id"`
+	Kind   string  `json:"kind"`
+	Reason *string `json:"reason"`
+}
+
+type reviveAnswer struct {
+	Revived int `json:"revived"`
 }
 
 // reviveJobs gives jobs that were given up all their attempts again: one, or
 // all of a kind, or those of it with a reason.
 func (s *Server) reviveJobs(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		ID     string  `json:"id"`
-		Kind   string  `json:"kind"`
-		Reason *string `json:"reason"`
-	}
+	var req reviveRequest
 	err := readJSON(r, &req)
 	switch {
 	case err != nil:
@@ -119,7 +125,7 @@ func (s *Server) reviveJobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.Log.Info("jobs were revived", "kind", req.Kind, "job", req.ID, "n", n, "by", viewerOf(r).user.Username)
-	writeJSON(w, http.StatusOK, map[string]int{"revived": n})
+	writeJSON(w, http.StatusOK, reviveAnswer{n})
 }
 
 var kindForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)

@@ -45,6 +45,8 @@ func (s *Server) openRoutes(r chi.Router) {
 	r.Get("/livez", s.livez)
 	r.Get("/readyz", s.readyz)
 	r.Get("/metrics", s.metrics)
+	r.With(compress).Get("/api/openapi.json", s.describe)
+	r.With(compress).Get("/api/docs", s.docs)
 	r.Method(http.MethodGet, "/assets/*", s.Site.Assets())
 	r.Get("/img/{id}", s.serveImage)
 	r.Get("/thumb/{id}", s.serveThumb)

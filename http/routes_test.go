@@ -22,12 +22,14 @@ type access struct {
 // routeTable has every route. One that is missing here fails the test, so that
 // nobody adds a route without saying who may use it.
 var routeTable = map[string]access{
-	"GET /livez":      {kind: "open"},
-	"GET /readyz":     {kind: "open"},
-	"GET /metrics":    {kind: "open"}, // but see TestWhoMayReadMetrics
-	"GET /assets/*":   {kind: "open"},
-	"GET /img/{id}":   {kind: "link", id: "image"},
-	"GET /thumb/{id}": {kind: "link", id: "image"},
+	"GET /livez":            {kind: "open"},
+	"GET /readyz":           {kind: "open"},
+	"GET /metrics":          {kind: "open"}, // but see TestWhoMayReadMetrics
+	"GET /api/openapi.json": {kind: "open"},
+	"GET /api/docs":         {kind: "open"},
+	"GET /assets/*":         {kind: "open"},
+	"GET /img/{id}":         {kind: "link", id: "image"},
+	"GET /thumb/{id}":       {kind: "link", id: "image"},
 
 	"GET /api/v1/generations/{id}":         {kind: "api", scope: records.ScopeImagesRead, id: "generation"},
 	"GET /api/v1/images":                   {kind: "api", scope: records.ScopeImagesRead},

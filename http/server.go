@@ -77,21 +77,22 @@ type SettingNotes struct {
 // Server answers requests. Use New.
 type Server struct {
 	Config
-	router    chi.Router
-	hub       *hub
-	feeds     feeds
-	throttle  *throttle
-	attempts  *attempts
-	bigBodies *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
-	keys      keys
-	rates     rates
-	hashing   *semaphore.Weighted // password hashes at a time: each takes 19 MiB
-	cursorKey []byte
-	providers map[string]generate.Info
-	order     []string // provider names in the order they were given
-	secure    bool     // cookies only over https
-	csp       string   // of pages
-	setupDone atomic.Bool
+	router      chi.Router
+	hub         *hub
+	feeds       feeds
+	throttle    *throttle
+	attempts    *attempts
+	bigBodies   *semaphore.Weighted // JSON with images in it, at a time: each is held as a whole
+	keys        keys
+	rates       rates
+	description []byte              // of the API
+	hashing     *semaphore.Weighted // password hashes at a time: each takes 19 MiB
+	cursorKey   []byte
+	providers   map[string]generate.Info
+	order       []string // provider names in the order they were given
+	secure      bool     // cookies only over https
+	csp         string   // of pages
+	setupDone   atomic.Bool
 }
 
 // New makes a Server. Give its Changed method to records.DB.OnChange.
@@ -116,6 +117,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	if s.Metrics != nil {
 		s.Metrics.watch(c.Watched, s.hub.waiters)
+	}
+	if s.description, err = openAPI(c.BaseURL); err != nil {
+		return nil, err
 	}
 	if s.router, err = s.routes(); err != nil {
 		return nil, err

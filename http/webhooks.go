@@ -56,10 +56,7 @@ func (s *Server) newWebhook(ctx context.Context, userID, address string, events 
 }
 
 func (s *Server) createWebhook(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		URL    string   `json:"url"`
-		Events []string `json:"events"`
-	}
+	var req webhookRequest
 	err := readJSON(r, &req)
 	var h *records.Webhook
 	if err == nil {
@@ -75,17 +72,27 @@ func (s *Server) createWebhook(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, answer)
 }
 
+// webhookRequest is the body of POST /api/v1/webhooks.
+type webhookRequest struct {
+	URL    string   `json:"url"`
+	Events []string `json:"events"`
+}
+
+type testAnswer struct {
+	Delivery string `json:"delivery"` // its id
+}
+
 func (s *Server) listWebhooks(w http.ResponseWriter, r *http.Request) {
-	list, err := s.DB.Webhooks(r.Context(), viewerOf(r).user.ID)
+	hooks, err := s.DB.Webhooks(r.Context(), viewerOf(r).user.ID)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	items := make([]webhookJSON, len(list))
-	for n := range list {
-		items[n] = asWebhook(&list[n])
+	items := make([]webhookJSON, len(hooks))
+	for n := range hooks {
+		items[n] = asWebhook(&hooks[n])
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": items})
+	writeJSON(w, http.StatusOK, list[webhookJSON]{items})
 }
 
 func (s *Server) getWebhook(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +138,7 @@ func (s *Server) testWebhook(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusAccepted, map[string]string{"delivery": id})
+	writeJSON(w, http.StatusAccepted, testAnswer{id})
 }
 
 func (s *Server) deleteWebhook(w http.ResponseWriter, r *http.Request) {
@@ -181,5 +188,5 @@ func (s *Server) listDeliveries(w http.ResponseWriter, r *http.Request) {
 		items[n] = deliveryJSON{ID: d.ID, Event: d.Event, Ref: d.Ref, State: d.State, Attempt: d.Attempt, Status: optional(d.Status),
 			Error: optional(d.Error), CreatedAt: d.CreatedAt, FinishedAt: d.FinishedAt}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"items": items, "next_cursor": next})
+	writeJSON(w, http.StatusOK, page[deliveryJSON]{items, next})
 }

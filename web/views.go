@@ -286,3 +286,29 @@ type ErrorView struct {
 	ErrorID    string
 	RetryAfter time.Duration
 }
+
+// DocsView is the page "docs": the API's description. Its texts are in English, as the API is.
+type DocsView struct {
+	Layout
+	BaseURL    string
+	Operations []Operation
+	Types      []Type
+	Codes      []Term
+}
+
+// Operation is one route of the API.
+type Operation struct {
+	Method, Path, Scope, Summary string
+	Query                        []Term
+	Body, Answer                 string // names of types; empty: none
+	Status                       int
+}
+
+// Type is what a request or an answer has.
+type Type struct {
+	Name   string
+	Fields []Term
+}
+
+// Term is a word and what it means.
+type Term struct{ Name, Detail, About string }
