@@ -35,7 +35,8 @@ func newStudio(t *testing.T, picture []byte) *studio {
 	mux.HandleFunc("POST /v1/images/generations", s.generate)
 	mux.HandleFunc("POST /v1/images/edits", s.edit)
 	mux.HandleFunc("GET /files/a.png", func(w nethttp.ResponseWriter, r *nethttp.Request) { w.Write(picture) })
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewUnstartedServer(mux)
+	s.Start() // not before the handlers can see it
 	t.Cleanup(s.Close)
 	return s
 }

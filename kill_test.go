@@ -184,10 +184,10 @@ func (k *killer) arm(p point, kill func()) {
 	k.point, k.count, k.kill = &p, 0, kill
 }
 
-// quiet waits until there is no job left.
+// quiet waits until there is no job about an image left.
 func (k *killer) quiet(db *sql.DB) {
 	k.t.Helper()
-	eventually(k.t, time.Minute, "every job ends", func() bool { return value[int](k.t, db, `SELECT count(*) FROM jobs`) == 0 })
+	eventually(k.t, time.Minute, "every job ends", func() bool { return value[int](k.t, db, `SELECT count(*) FROM jobs WHERE kind IN ('archive', 'thumbnail', 'delete')`) == 0 })
 }
 
 // reconciled compares database, store and spool, however young things are.
@@ -261,12 +261,14 @@ func TestKilledBetweenUploadAndDeletion(t *testing.T) {
 	db := openSQLite(t, filepath.Join(dir, "afterimage.db"))
 	hold := make(chan struct{})
 	k.setHold(hold)
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release) // the store's end waits for whoever it holds
 	id := c.imports(k.source())
 	<-k.hit
 	c.call("DELETE", "/api/v1/images/"+id, nil, 204, nil)
 	k.quiet(db)
 	k.arm(point{method: "DELETE", path: "/images/", nth: 1, when: before}, first.kill)
-	close(hold)
+	release()
 	<-k.hit // the worker that lost its claim was about to tidy up
 
 	k.setHold(nil)
