@@ -187,7 +187,9 @@ func (k *killer) arm(p point, kill func()) {
 // quiet waits until there is no job about an image left.
 func (k *killer) quiet(db *sql.DB) {
 	k.t.Helper()
-	eventually(k.t, time.Minute, "every job ends", func() bool { return value[int](k.t, db, `SELECT count(*) FROM jobs WHERE kind IN ('archive', 'thumbnail', 'delete')`) == 0 })
+	eventually(k.t, time.Minute, "every job ends", func() bool {
+		return value[int](k.t, db, `SELECT count(*) FROM jobs WHERE kind IN ('archive', 'thumbnail', 'delete')`) == 0
+	})
 }
 
 // reconciled compares database, store and spool, however young things are.

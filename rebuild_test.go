@@ -52,7 +52,9 @@ func TestRebuild(t *testing.T) {
 			first.makeImages(2)
 			first.importImages(source)
 			first.mark(map[string]any{"favorite": true}, map[string]any{"trashed": true})
-			eventually(t, time.Minute, "all is written", func() bool { return value[int](t, db, `SELECT count(*) FROM jobs WHERE kind IN ('archive', 'thumbnail', 'delete')`) == 0 })
+			eventually(t, time.Minute, "all is written", func() bool {
+				return value[int](t, db, `SELECT count(*) FROM jobs WHERE kind IN ('archive', 'thumbnail', 'delete')`) == 0
+			})
 			want := first.everything()
 			first.stop()
 			db.Close()
