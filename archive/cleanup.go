@@ -126,9 +126,16 @@ const strangerAge = 7 * 24 * time.Hour
 // CleanSpool removes files from the spool that a crash left and nobody needs:
 // of images that are archived, called off or gone. Call it at start.
 func (a *Archiver) CleanSpool(ctx context.Context) (removed int, err error) {
+	uploads, err := a.DB.WaitingUploads(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("clean the spool: %w", err)
+	}
 	for id, err := range a.Spool.List() {
 		if err != nil {
 			return removed, fmt.Errorf("clean the spool: %w", err)
+		}
+		if uploads[id] {
+			continue // a generation that is not over starts from it
 		}
 		needless, err := a.needless(ctx, id)
 		if err != nil {

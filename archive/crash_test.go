@@ -119,6 +119,10 @@ func TestCleanSpool(t *testing.T) {
 		write(old, 8*24*time.Hour)
 		write(young, 6*24*time.Hour)
 		kept[young] = true
+		upload := records.NewID() // of a generation that has waited for long
+		write(upload, 8*24*time.Hour)
+		w.waitsFor(upload)
+		kept[upload] = true
 
 		a := archive.New(archive.Config{DB: w.DB, Store: w.store, Spool: w.spool, Log: w.log.logger()})
 		removed, err := a.CleanSpool(t.Context())

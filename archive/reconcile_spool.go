@@ -9,12 +9,19 @@ import (
 
 // spooled looks at every file of our spool and asks who needs it.
 func (r *reconciliation) spooled(ctx context.Context) error {
+	uploads, err := r.DB.WaitingUploads(ctx)
+	if err != nil {
+		return err
+	}
 	var page []string
 	for id, err := range r.Spool.List() {
 		if err != nil {
 			return err
 		}
 		r.done.Spooled++
+		if uploads[id] {
+			continue // a generation that is not over starts from it
+		}
 		if page = append(page, id); len(page) == pageSize {
 			if err := r.spoolPage(ctx, page); err != nil {
 				return err

@@ -48,6 +48,16 @@ func (w *world) spools(id string) {
 	w.dates()
 }
 
+// waitsFor has a generation wait that starts from an upload.
+func (w *world) waitsFor(upload string) {
+	w.t.Helper()
+	_, _, err := w.CreateGeneration(w.t.Context(), records.NewGeneration{UserID: w.user, Provider: "busy", Model: "m", Prompt: "more fog", N: 1,
+		Inputs: []records.Input{{File: upload, SpoolID: w.spool.ID(), MIME: "image/png"}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *world) reconciles(o archive.Reconcile) archive.Reconciled {
 	w.t.Helper()
 	found, err := w.archiver.Reconcile(w.t.Context(), o)
@@ -108,6 +118,9 @@ func TestReconcile(t *testing.T) {
 		w.puts("somebody/elses.txt")
 		w.spools(records.NewID())
 		w.spools(ids[5])
+		upload := records.NewID() // which a generation that is not over starts from
+		w.spools(upload)
+		w.waitsFor(upload)
 
 		w.stop()
 		w.pass(2 * time.Hour)
