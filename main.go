@@ -59,6 +59,7 @@ func commands() []command {
 	return []command{
 		{"serve", "", "run the app (also without a command)", serve, ""},
 		{"migrate", "[status]", "bring the database's schema up to date, or show where it is", migrate, ""},
+		{"doctor", "[--json]", "try out what the settings name, and say which variable mends what does not work", doctor, doctorUse},
 		{"config", "[--json]", "show the effective settings and where each comes from", showConfig, ""},
 		{"setup-link", "", "print a new link to create the administrator", setupLink, ""},
 		{"user", "create|list|password …", "manage accounts", userCommand, userUse},

@@ -83,6 +83,15 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	return c.resolver.LookupNetIP(ctx, "ip", host)
 }
 
+// Lookup asks for all addresses of a host, as a fetch does.
+func (c *Client) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	addrs, err := c.lookup(ctx, host)
+	if err != nil {
+		return nil, networkError(err, false)
+	}
+	return addrs, nil
+}
+
 func (c *Client) proxyAll(*http.Request) (*url.URL, error) { return c.proxy, nil }
 
 // proxyPublic keeps a provider on the operator's own network off the proxy, which leads outside.

@@ -129,7 +129,7 @@ func (a *api) json(ctx context.Context, x exchange, in, out any) error {
 		return a.clean(&Error{Reason: ReasonUnknownOutcome, Detail: "the answer broke off: " + err.Error(), Err: err})
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return &Error{Reason: ReasonUnknownOutcome, Err: err, Status: answer.StatusCode,
+		return &Error{Reason: ReasonUnknownOutcome, Err: err, Status: answer.StatusCode, Setting: a.urlSetting,
 			Detail: fmt.Sprintf("status %d, but the answer is not what its API says (check %s)", answer.StatusCode, a.urlSetting)}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (a *api) callError(ctx context.Context, err error, sent bool) *Error {
 		return a.clean(&Error{Reason: ReasonUnknownOutcome, Err: err,
 			Detail: fmt.Sprintf("%s did not answer after the request was sent: %v", a.origin, err)})
 	}
-	e := &Error{Reason: ReasonProviderError, Retryable: true, Err: err,
+	e := &Error{Reason: ReasonProviderError, Retryable: true, Err: err, Setting: a.urlSetting,
 		Detail: fmt.Sprintf("%s cannot be reached (%s): %v", a.origin, a.urlSetting, err)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Reason = ReasonTimeout

@@ -36,6 +36,9 @@ type Error struct {
 	// Detail is for operators: the status, the code, the setting to change.
 	Detail string
 
+	// Setting is the variable to look at. Empty: none.
+	Setting string
+
 	// Status is the HTTP status; 0: there was no answer.
 	Status int
 

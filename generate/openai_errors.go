@@ -134,7 +134,11 @@ func (a *api) statusError(r *http.Response) *Error {
 		e.Retryable = false
 	}
 	e.Status, e.Detail = r.StatusCode, a.statusDetail(r, api)
-	if r.StatusCode < 400 || r.StatusCode == http.StatusNotFound && e.Reason != ReasonModelMissing {
+	switch {
+	case r.StatusCode == http.StatusUnauthorized, r.StatusCode == http.StatusForbidden:
+		e.Setting = a.keySetting
+	case r.StatusCode < 400, r.StatusCode == http.StatusNotFound && e.Reason != ReasonModelMissing:
+		e.Setting = a.urlSetting
 		e.Detail += " (check " + a.urlSetting + ": its API is not there)"
 	}
 	return e

@@ -16,6 +16,7 @@ type Migration struct {
 	Version   int    `db:"version" json:"version"`
 	Name      string `db:"name" json:"name"`
 	AppliedAt Time   `db:"applied_at" json:"applied_at"` // zero: not yet
+	Newer     bool   `db:"-" json:"newer,omitempty"`     // in the database, and unknown to this program
 	sql       string
 }
 
@@ -84,6 +85,7 @@ func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	for _, a := range applied {
 		i := slices.IndexFunc(known, func(m Migration) bool { return m.Version == a.Version })
 		if i < 0 {
+			a.Newer = true
 			known = append(known, a)
 			continue
 		}

@@ -53,7 +53,7 @@ func judge(code string, status int) verdict {
 		return verdict{reason: ReasonMissing, setting: "S3_BUCKET", advice: "there is no such bucket"}
 	case "InvalidBucketName":
 		return verdict{reason: ReasonMissing, setting: "S3_BUCKET", advice: "the bucket's name is not allowed"}
-	case "InvalidAccessKeyId":
+	case "InvalidAccessKeyId", "XAdminUserNotFound": // the latter by versitygw
 		return verdict{reason: ReasonDenied, setting: "S3_ACCESS_KEY_ID", advice: "the server does not know the key id"}
 	case "SignatureDoesNotMatch":
 		return verdict{reason: ReasonDenied, setting: "S3_SECRET_ACCESS_KEY", advice: "the signature is wrong: another secret, or a proxy that changes requests"}
