@@ -72,7 +72,8 @@ func harm(rule types.LifecycleRule) string {
 // concerns tells whether a rule's prefix and ours overlap. Our objects have no
 // tags.
 func (s *S3) concerns(rule types.LifecycleRule) bool {
-	prefix := aws.ToString(rule.Prefix) //nolint:staticcheck // deprecated, and still what some servers answer
+	//lint:ignore SA1019 some servers still answer in the old form
+	prefix := aws.ToString(rule.Prefix)
 	if f := rule.Filter; f != nil {
 		prefix += aws.ToString(f.Prefix)
 		if f.And != nil {
