@@ -228,6 +228,9 @@ func origins(providers []generate.Provider) map[string][]string {
 // settingNotes are what the setup page shows of the settings.
 func settingNotes(c Config, providers []generate.Provider) http.SettingNotes {
 	var n http.SettingNotes
+	for _, p := range c.Problems {
+		n.Warnings = append(n.Warnings, p.String())
+	}
 	addresses := map[string]web.SettingNote{
 		"openai":    {Detail: c.OpenAI.BaseURL, From: "OPENAI_BASE_URL"},
 		"replicate": {Detail: c.Replicate.BaseURL, From: "REPLICATE_BASE_URL"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	nethttp "net/http"
-	"os"
 	"runtime/debug"
 	"slices"
 	"text/tabwriter"
@@ -106,8 +105,7 @@ func showConfig(_ context.Context, p program, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, problems := LoadConfig(p.environ, os.ReadFile)
-	problems = append(problems, checkAllow(c)...)
+	c, problems := p.settings()
 	if err := writeConfig(p.out, c, given["--json"]); err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ type Config struct {
 	A1111     ProviderConfig
 
 	Effective []EffectiveSetting // what `afterimage config` shows
+	Problems  []Problem          // what was found wrong; of an app that runs, only warnings
 }
 
 // S3Config says where objects go. No bucket: to a folder in DataDir.
@@ -89,16 +90,19 @@ type ProviderConfig struct {
 // LoadConfig reads the environment, given as os.Environ does, and the files it names. It returns every problem that it
 // finds. Where one is not a warning the app must not start; the Config is then only good for showing.
 func LoadConfig(environ []string, readFile func(string) ([]byte, error)) (Config, []Problem) {
+	return readConfig(newEnvironment(environ, "", readFile))
+}
+
+func readConfig(env *environment) (Config, []Problem) {
 	var c Config
-	var problems []Problem
-	env := newEnvironment(environ, readFile)
+	problems := env.problems
 	for _, s := range settings() {
 		problems = append(problems, s.load(&c, env)...)
 	}
 	problems = append(problems, unknownNames(env)...)
 	problems = append(problems, contradictions(env)...)
 	problems = append(problems, uselessPublicURL(c)...)
-	problems = append(problems, checkCAFile(c.Archive.CAFile, readFile)...)
+	problems = append(problems, checkCAFile(c.Archive.CAFile, env.readFile)...)
 
 	c.deriveBaseURL()
 	c.OpenAI.Enabled = env.has("OPENAI_API_KEY") || env.has("OPENAI_BASE_URL")

@@ -39,10 +39,13 @@ func fatal(problems []Problem) bool {
 // other way to leave one out.
 type environment struct {
 	values   map[string]string
+	dotEnv   map[string]bool // the names that the file of settings gave
 	readFile func(string) ([]byte, error)
+	problems []Problem // of the file of settings
 }
 
-func newEnvironment(environ []string, readFile func(string) ([]byte, error)) *environment {
+// newEnvironment reads a file of settings too, if it is named and there; what the environment says comes first.
+func newEnvironment(environ []string, dotEnv string, readFile func(string) ([]byte, error)) *environment {
 	values := make(map[string]string)
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -52,7 +55,11 @@ func newEnvironment(environ []string, readFile func(string) ([]byte, error)) *en
 			delete(values, name) // the last one counts
 		}
 	}
-	return &environment{values: values, readFile: readFile}
+	env := &environment{values: values, dotEnv: map[string]bool{}, readFile: readFile}
+	if dotEnv != "" {
+		env.readDotEnv(dotEnv)
+	}
+	return env
 }
 
 // has reports whether a setting was given, in itself or as a file.
@@ -118,7 +125,7 @@ func (s setting) load(c *Config, env *environment) []Problem {
 			}
 		}
 	}
-	c.Effective = append(c.Effective, s.effective(value, origin))
+	c.Effective = append(c.Effective, s.effective(value, origin, env.dotEnv[origin]))
 	return problems
 }
 

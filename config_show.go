@@ -15,18 +15,22 @@ import (
 type EffectiveSetting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // as written; secrets masked; empty: none
-	Origin string `json:"origin"` // environment, default, or the variable that named a file
+	Origin string `json:"origin"` // environment, .env, default, or the variable that named a file
 	Secret bool   `json:"secret,omitempty"`
 
 	section string
 	unset   string // what happens without a value
 }
 
-func (s setting) effective(value, origin string) EffectiveSetting {
-	switch origin {
-	case "":
+func (s setting) effective(value, origin string, dotEnv bool) EffectiveSetting {
+	switch {
+	case origin == "":
 		origin = "default"
-	case s.name:
+	case dotEnv && origin == s.name:
+		origin = ".env"
+	case dotEnv:
+		origin += " in .env"
+	case origin == s.name:
 		origin = "environment"
 	}
 	return EffectiveSetting{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -75,7 +74,7 @@ func failed(err error, setting string) finding {
 type checkup struct {
 	ctx      context.Context
 	config   Config
-	environ  []string
+	program  program
 	client   *fetch.Client
 	out      io.Writer // nil: nothing is printed on the way
 	findings []finding
@@ -134,7 +133,7 @@ func doctor(ctx context.Context, p program, args []string) error {
 	if err != nil {
 		return err
 	}
-	d := &checkup{ctx: ctx, environ: p.environ, out: p.out}
+	d := &checkup{ctx: ctx, program: p, out: p.out}
 	if given["--json"] {
 		d.out = nil
 	}
@@ -178,8 +177,7 @@ func (d *checkup) all() error {
 
 // settings reports each problem, and whether the app would start.
 func (d *checkup) settings() bool {
-	c, problems := LoadConfig(d.environ, os.ReadFile)
-	problems = append(problems, checkAllow(c)...)
+	c, problems := d.program.settings()
 	d.config = c
 	for _, p := range problems {
 		d.check("settings", func(context.Context) finding {

@@ -21,7 +21,7 @@ const slotsPerCPU = 16
 
 // machine looks at what every part relies on.
 func (d *checkup) machine() {
-	d.check("time zone", func(context.Context) finding { return checkZone(environValue(d.environ, "TZ")) })
+	d.check("time zone", func(context.Context) finding { return checkZone(environValue(d.program.environ, "TZ")) })
 	d.check("slots", func(context.Context) finding {
 		slots, cpus := d.config.Archive.Concurrency, runtime.GOMAXPROCS(0)
 		if slots > slotsPerCPU*cpus {

@@ -87,7 +87,7 @@ func (d *checkup) checkProxy(ctx context.Context) finding {
 	const setting = "IMAGE_ARCHIVE_PROXY"
 	if d.config.Archive.Proxy == "" {
 		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-			if environValue(d.environ, name) != "" {
+			if environValue(d.program.environ, name) != "" {
 				return look(setting, "%s is set, but images are fetched without it: set %s too, if they need it", name, setting)
 			}
 		}

@@ -28,7 +28,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, program{args: os.Args[1:], environ: os.Environ(), in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := run(ctx, program{args: os.Args[1:], environ: os.Environ(), dotEnv: ".env", in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
@@ -38,6 +38,7 @@ func main() {
 type program struct {
 	args    []string
 	environ []string
+	dotEnv  string // a file of settings beside the environment's; empty: none
 	in      io.Reader
 	out     io.Writer // what was asked for
 	err     io.Writer // everything else: logs, problems
@@ -136,11 +137,17 @@ func writeUsage(w io.Writer) {
 
 // loadConfig reads the settings and reports every problem at once.
 func loadConfig(p program) (Config, error) {
-	c, problems := LoadConfig(p.environ, os.ReadFile)
-	problems = append(problems, checkAllow(c)...)
+	c, problems := p.settings()
 	writeProblems(p.err, problems)
 	if fatal(problems) {
 		return c, usageError("The settings above have to be mended first. afterimage --help explains each.")
 	}
 	return c, nil
+}
+
+// settings reads them and finds everything that is wrong with them.
+func (p program) settings() (Config, []Problem) {
+	c, problems := readConfig(newEnvironment(p.environ, p.dotEnv, os.ReadFile))
+	c.Problems = append(problems, checkAllow(c)...)
+	return c, c.Problems
 }

@@ -130,6 +130,7 @@ func startBinary(t *testing.T, path string, env []string) *running {
 	t.Helper()
 	r := &running{t: t, env: env, out: newOutput()}
 	cmd := exec.Command(path)
+	cmd.Dir = t.TempDir() // where there is no .env
 	cmd.Env = append(append(os.Environ(), env...), "RUN_AFTERIMAGE=1")
 	cmd.Stdout, cmd.Stderr = r.out, r.out
 	if err := cmd.Start(); err != nil {

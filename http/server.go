@@ -71,6 +71,7 @@ type Config struct {
 
 // SettingNotes are what the settings say of providers and storage.
 type SettingNotes struct {
+	Warnings           []string // what is wrong with them, a line each, for operators
 	Providers, Storage []web.SettingNote
 }
 
