@@ -302,7 +302,8 @@ func TestOneNotificationATransaction(t *testing.T) {
 			t.Fatalf("heard only %q", heard)
 		}
 	}
-	if !slices.Equal(heard, []string{"archive", "the end"}) {
+	// The kind, and where in the queue the first of the rows stands.
+	if len(heard) != 2 || !strings.HasPrefix(heard[0], "archive 1 ") {
 		t.Errorf("heard %d notifications: %q", len(heard), heard)
 	}
 }
