@@ -6,6 +6,7 @@
 readonly STATICCHECK_VERSION=v0.8.2
 readonly VERSITYGW_VERSION=v1.8.0
 readonly OPENAI_NPM_VERSION=6.30.1 # 7 needs a newer Node.js than distributions have
+readonly OPENAPI_NPM=(@seriousme/openapi-schema-validator@2.11.0 openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3)
 readonly POSTGRES_MAJOR=15
 
 # go_tool NAME VERSION PACKAGE prints the path of a tool, which it builds the first time.
@@ -47,20 +48,26 @@ openai_go_client() {
 	printf '%s\n' "$path"
 }
 
-# openai_npm prints the folder of OpenAI's npm package, which it installs the first time.
-openai_npm() {
-	local cache path build
+# npm_folder NAME PACKAGE@VERSION... prints a folder of npm packages, which it installs the first time.
+npm_folder() {
+	local name=$1 cache path build
+	shift
 	cache=$(tools_cache)
-	path=$cache/openai-npm-$OPENAI_NPM_VERSION
+	path=$cache/$name
 	if [[ ! -d $path ]]; then
-		say "installing OpenAI's npm package $OPENAI_NPM_VERSION (once, into $cache)"
+		say "installing $* from npm (once, into $cache)"
 		mkdir -p "$cache"
 		build=$(mktemp -d "$cache/build.XXXXXX")
-		npm install --prefix "$build" --silent --ignore-scripts --no-audit --no-fund "openai@$OPENAI_NPM_VERSION" >&2 || return
+		npm install --prefix "$build" --silent --ignore-scripts --no-audit --no-fund "$@" >&2 || return
 		mv "$build" "$path"
 	fi
 	printf '%s\n' "$path/node_modules"
 }
+
+openai_npm() { npm_folder "openai-npm-$OPENAI_NPM_VERSION" "openai@$OPENAI_NPM_VERSION"; }
+
+# openapi_npm has what judges our OpenAPI description, makes a client of it and compiles that.
+openapi_npm() { npm_folder "openapi-npm-1" "${OPENAPI_NPM[@]}"; }
 
 # postgres_bin prints the folder of the PostgreSQL binaries: the pinned major version, else the newest that is newer.
 postgres_bin() {
