@@ -28,6 +28,7 @@ type settings struct {
 	Churn   int    // jobs done without vacuum before a claim
 	Waiting int    // jobs that wait for their retry during a claim
 	Imports int    // that wait while somebody waits for an image
+	API     int    // images behind what programs ask for
 	Large   int    // images of 50 MB, for the memory
 	Only    string // rows to measure, by the beginning of their names, comma-separated
 	Peer    string // the peer's command
@@ -47,6 +48,7 @@ func readSettings(args []string) (settings, string, error) {
 	f.IntVar(&s.Churn, "churn", 100_000, "jobs done without vacuum before a claim")
 	f.IntVar(&s.Waiting, "waiting", 1_000_000, "jobs that wait for their retry during a claim")
 	f.IntVar(&s.Imports, "imports", 100_000, "imports that wait while somebody waits for an image")
+	f.IntVar(&s.API, "api", 1_000_000, "images behind what programs ask for")
 	f.IntVar(&s.Large, "large", 128, "images of 50 MB, for the memory; of 2 MB ten times as many")
 	f.StringVar(&s.Only, "only", "", "rows to measure, by the beginning of their names, comma-separated")
 	f.StringVar(&s.Peer, "peer", "", "command of the peer, with the flags of riverarchive")
@@ -63,7 +65,7 @@ func readSettings(args []string) (settings, string, error) {
 		given := map[string]bool{}
 		f.Visit(func(v *flag.Flag) { given[v.Name] = true })
 		for name, value := range map[string]string{"runs": "1", "images": "200", "seconds": "2", "claims": "20", "history": "20000",
-			"churn": "2000", "waiting": "10000", "imports": "2000", "large": "64", "only": "archive,latency,claim,memory-2m,crash-same,crash-other"} {
+			"churn": "2000", "waiting": "10000", "imports": "2000", "api": "60000", "large": "64", "only": "api,archive,latency,claim,memory-2m,crash-same,crash-other"} {
 			if !given[name] {
 				f.Set(name, value)
 			}
@@ -124,6 +126,9 @@ func rows() []row {
 		{"claim-waiting", claimWaiting},
 		{"memory-2m", memory(medium, 100)},
 		{"memory-50m", memory(large, 150)},
+		{"api", api},
+		{"api-wait", apiWait},
+		{"api-events", apiEvents},
 		{"crash-same", crashSame},
 		{"crash-other", crashOther},
 		{"crash-frozen", crashFrozen},
