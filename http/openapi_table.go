@@ -91,6 +91,7 @@ func operations() []operation {
 		{"POST", "/users/{id}/reset", opsWrite, "A link to choose a new password", nil, false, nil, 201, resetJSON{}, ""},
 		{"GET", "/users/{id}/export", opsWrite, "A zip of all images of a person", nil, false, nil, 200, nil, "application/zip"},
 		{"GET", "/archive", opsRead, "The queue and the store", nil, false, nil, 200, queueJSON{}, ""},
+		{"POST", "/archive/retry", opsWrite, "Archive all images again that failed for a reason", nil, false, retryRequest{}, 200, retryAnswer{}, ""},
 		{"GET", "/jobs", opsRead, "Jobs by kind and reason, and alarms", nil, false, nil, 200, jobKindsJSON{}, ""},
 		{"GET", "/jobs/list", opsRead, "Jobs, oldest first",
 			params([]parameter{{"kind", "string", ""}, {"state", "string", ""}, {"reason", "string", "as /jobs has it"}}, pageParams), false, nil, 200, page[jobJSON]{}, ""},

@@ -102,7 +102,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		bodies := map[string]string{"/generations": `{"prompt":"a fox"}`, "/images/import": `{"items":[{"url":"https://a.example/b.png"}]}`,
 			"/images/bulk": `{"action":"favorite","ids":["` + images[0].ID + `"]}`, "/images/{id}": `{"favorite":true}`,
 			"/keys": `{"name":"k","scopes":["images:read"]}`, "/users": `{"username":"eve"}`, "/users/{id}": `{"quota_bytes":1}`,
-			"/jobs/revive": `{"kind":"archive"}`, "/webhooks": `{"url":"https://b.example/","events":["image.archived"]}`}
+			"/archive/retry": `{"reason":"source_error"}`, "/jobs/revive": `{"kind":"archive"}`, "/webhooks": `{"url":"https://b.example/","events":["image.archived"]}`}
 		compared := 0
 		for path, ops := range d.Paths {
 			for method, op := range ops {

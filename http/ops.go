@@ -80,9 +80,7 @@ func (s *Server) readQueue(ctx context.Context) (a queueJSON, err error) {
 
 // retryArchive archives everybody's images again that failed for a reason.
 func (s *Server) retryArchive(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		Reason string `json:"reason"`
-	}
+	var req retryRequest
 	err := readJSON(r, &req)
 	if err == nil && !reasonForm.MatchString(req.Reason) {
 		err = invalid("reason", "Name a reason as the images have it, such as source_error.")
@@ -95,7 +93,16 @@ func (s *Server) retryArchive(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]int{"retried": n})
+	writeJSON(w, http.StatusOK, retryAnswer{n})
+}
+
+// retryRequest is the body of POST /api/v1/archive/retry.
+type retryRequest struct {
+	Reason string `json:"reason"`
+}
+
+type retryAnswer struct {
+	Retried int `json:"retried"`
 }
 
 func (s *Server) retryReason(r *http.Request, reason string) (int, error) {
