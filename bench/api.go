@@ -169,10 +169,9 @@ func api(ctx context.Context, b *bench) error {
 
 // polls is how many polls with nothing new one core answers in a second.
 func (w *apiWorld) polls() (float64, error) {
-	rec, _ := w.get("/api/v1/images?limit=1")
 	var cursor string
 	for since := ""; ; since = cursor {
-		rec, _ = w.get("/api/v1/history?limit=200&since=" + since)
+		rec, _ := w.get("/api/v1/history?limit=200&since=" + since)
 		_, rest, found := strings.Cut(rec.Body.String(), `"cursor":"`)
 		if !found {
 			return 0, fmt.Errorf("the history answers %d: %s", rec.Code, rec.Body)
