@@ -227,7 +227,7 @@ func origins(providers []generate.Provider) map[string][]string {
 
 // settingNotes are what the setup page shows of the settings.
 func settingNotes(c Config, providers []generate.Provider) http.SettingNotes {
-	var n http.SettingNotes
+	n := http.SettingNotes{Effective: effectiveSettings(c)}
 	for _, p := range c.Problems {
 		n.Warnings = append(n.Warnings, p.String())
 	}
@@ -248,4 +248,17 @@ func settingNotes(c Config, providers []generate.Provider) http.SettingNotes {
 		n.Storage = []web.SettingNote{{Name: "disk", Detail: filepath.Join(c.DataDir, "objects")}}
 	}
 	return n
+}
+
+// effectiveSettings are what `afterimage config` prints, for the page.
+func effectiveSettings(c Config) []web.Setting {
+	help := map[string]string{}
+	for _, s := range settings() {
+		help[s.name] = s.help
+	}
+	var list []web.Setting
+	for _, s := range c.Effective {
+		list = append(list, web.Setting{Section: s.section, Name: s.Name, Value: s.Value, Origin: s.Origin, Unset: s.unset, Help: help[s.Name]})
+	}
+	return list
 }

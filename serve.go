@@ -125,6 +125,7 @@ func (a *app) run(ctx context.Context, listener net.Listener) error {
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { a.db.Listen(alive, a.log) })
 	upkeep.Go(func() { a.cleanSpool(alive) })
+	upkeep.Go(func() { a.server.Sample(alive) })
 	upkeep.Go(a.checkStore)
 	a.worker.Start()
 

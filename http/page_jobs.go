@@ -28,6 +28,7 @@ func (s *Server) jobsPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := web.JobsView{Layout: s.layout(r, "jobs")}
+	view.Alarms = nil // the page tells more of them
 	view.Notice = message(s.takeNotice(w, r))
 	for _, alarm := range a.Alarms {
 		view.Wrong = append(view.Wrong, web.Alarm{Name: alarm.Name, Detail: alarm.Detail, Since: alarm.RaisedAt.Time})

@@ -41,6 +41,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	})
 	// A script asks here, which wants no sign-in page.
 	r.With(s.need(records.ScopeImagesRead)).Get("/live", s.live)
+	r.With(s.need(records.ScopeOpsWrite)).Get("/ops/live", s.liveDesk)
 }
 
 func (s *Server) personRoutes(r chi.Router) {
@@ -70,6 +71,7 @@ func (s *Server) personRoutes(r chi.Router) {
 	r.Get("/digest/{day}", s.digestPage)
 	r.Group(func(r chi.Router) {
 		r.Use(s.onlyOperators)
+		s.deskRoutes(r)
 		r.Get("/ops/jobs", s.jobsPage)
 		r.Post("/ops/jobs/{kind}/pause", s.pauseForm)
 		r.Post("/ops/jobs/{kind}/resume", s.resumeForm)
@@ -141,6 +143,10 @@ func pagePath(r *http.Request) string {
 		return "/settings"
 	case strings.HasPrefix(p, "/ops/jobs/"):
 		return "/ops/jobs"
+	case strings.HasPrefix(p, "/ops/test/"):
+		return "/ops/system"
+	case strings.HasPrefix(p, "/ops/"):
+		return "/ops"
 	case strings.HasPrefix(p, "/i/"):
 		return path.Dir(p)
 	default:

@@ -73,6 +73,7 @@ type Config struct {
 type SettingNotes struct {
 	Warnings           []string // what is wrong with them, a line each, for operators
 	Providers, Storage []web.SettingNote
+	Effective          []web.Setting // every variable, as operators see it
 }
 
 // Server answers requests. Use New.

@@ -42,6 +42,18 @@ func funcs(c Catalogue, names []string, assetPrefix string) template.FuncMap {
 		"date":    c.date,
 		"told":    func(d DigestDay) []string { return d.Lines(c) },
 		"inDays":  func(d time.Duration) int { return int(d / (24 * time.Hour)) },
+		// operators
+		"problem":    c.problem,
+		"forecast":   c.forecast,
+		"fact":       c.fact,
+		"reasonOf":   func(code string) string { return c.Reason(Reason{Code: code}) },
+		"left":       func(at time.Time) template.HTML { return c.counting("left", at, time.Now()) },
+		"measure":    c.measure,
+		"scale":      c.scale,
+		"ticks":      c.ticks,
+		"chartNote":  c.chartNote,
+		"chartTable": c.chartTable,
+		"browser":    c.browser,
 		// building
 		"asset":     func(name string) string { return assetPrefix + name },
 		"days":      c.days,

@@ -156,3 +156,18 @@ func TestTilesAreGroupedByTheDayOfTheirZone(t *testing.T) {
 		t.Errorf("eight hours west of it the first three are of one day: %+v", there)
 	}
 }
+
+func TestBrowsersAreCalledByTheirNames(t *testing.T) {
+	c := newSite(t).Words("en")
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36":                                   "Chrome on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":           "Edge on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Firefox/140.0":                                                    "Firefox on macOS",
+		"curl/8.5.0": "curl", "": "Unknown", "a program of ours": "a program of ours",
+	} {
+		if got := c.browser(agent); got != want {
+			t.Errorf("%q is %q, want %q", agent, got, want)
+		}
+	}
+}

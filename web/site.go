@@ -93,7 +93,7 @@ func parsePages(files fs.FS, f template.FuncMap) (map[string]*template.Template,
 }
 
 // Render writes a whole page: "setup", "setup-expired", "sign-in", "create", "gallery", "image",
-// "trash", "settings", "digest", "webhook", "jobs" or "error", from its view. A page that cannot be rendered writes nothing.
+// "trash", "settings", "digest", "webhook", "ops", "jobs", "system" or "error", from its view. A page that cannot be rendered writes nothing.
 func (s *Site) Render(w io.Writer, lang, page string, data any) error {
 	set, ok := s.pages[s.have(lang)][page]
 	if !ok || page == "" {

@@ -47,6 +47,11 @@ func everyPage() map[string]struct {
 		"settings": {"settings", SettingsView{Layout: in, Keys: []APIKey{{ID: "1", Name: "ci", Prefix: "afi_7Kq", Scopes: []string{"images:read"}, LastUsedAt: now, ExpiresAt: now}, {ID: "2", Name: "two"}},
 			NewKey: &NewKey{Name: "ci", Secret: "afi_7KqX", BaseURL: "http://127.0.0.1:8080"}}},
 		"settings, wrong": {"settings", SettingsView{Layout: in, Errors: []FieldError{{Field: "current_password", Key: "err.password.wrong"}, {Field: "name", Key: "err.name.empty"}, {Field: "scopes", Key: "err.scopes.empty"}}}},
+		"ops, good":       {"ops", deskView(in, true)},
+		"ops, bad":        {"ops", deskView(in, false)},
+		"jobs":            {"jobs", JobsView{Layout: in, Wrong: []Alarm{{Name: "conservation", Detail: "x", Since: now}}, Kinds: []JobKind{{Kind: "archive", Ready: 1, Off: 2, PausedAt: now, PausedBy: "ann"}}, Reasons: []JobReason{{Kind: "archive", State: "discarded", N: 2, Last: "no", CanRevive: true}}}},
+		"system":          {"system", SystemView{Layout: in, Store: TestedSetting{SettingNote: SettingNote{Name: "disk", Detail: "./data"}, Address: "disk ./data"}, StorePaused: "store_full", StoreSince: now, Providers: []TestedSetting{{SettingNote: SettingNote{Name: "openai"}, CanTest: true}}, Tested: "openai", Result: &TestResult{Failed: "no"}, Settings: []Setting{{Section: "Server", Name: "A", Unset: "none", Origin: "default"}, {Section: "Storage", Name: "B", Value: "1", Origin: "environment"}}}},
+		"system, tested":  {"system", SystemView{Layout: in, Tested: "store", Result: &TestResult{Took: time.Second, Found: "2 models"}}},
 		"notice":          {"settings", SettingsView{Layout: Layout{User: "admin", Notice: &Message{Key: "notice.retry.not", Bad: true}}}},
 	}
 	for _, code := range []int{400, 403, 404, 405, 410, 413, 418, 429, 500, 502, 503} {
