@@ -39,6 +39,9 @@ func useSchema(ctx context.Context, db *records.DB) error {
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(list, func(m records.Migration) bool { return m.Newer }); i >= 0 {
+		return fmt.Errorf("the database has schema %d, which this program does not know: install the newer version again", list[i].Version)
+	}
 	applied := slices.ContainsFunc(list, func(m records.Migration) bool { return !m.AppliedAt.IsZero() })
 	missing := slices.ContainsFunc(list, func(m records.Migration) bool { return m.AppliedAt.IsZero() })
 	switch {
@@ -94,6 +97,9 @@ func migrate(ctx context.Context, p program, args []string) error {
 		state := "not applied"
 		if !m.AppliedAt.IsZero() {
 			state = "applied " + m.AppliedAt.Format(time.RFC3339)
+		}
+		if m.Newer {
+			state += ", by a newer version"
 		}
 		fmt.Fprintf(table, "%04d\t%s\t%s\n", m.Version, m.Name, state)
 	}

@@ -126,25 +126,3 @@ func (s *Server) storeJSON() storeJSON {
 func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "pass"})
 }
-
-// readyTimeout is how long the database may take to answer a readiness check.
-const readyTimeout = 3 * time.Second
-
-// readyz says whether requests can be served. A paused store does not make us
-// unready: images are secured on our disk meanwhile.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-	defer cancel()
-	status, code := "pass", http.StatusOK
-	if _, _, paused := s.Paused(); paused {
-		status = "warn"
-	}
-	if err := s.DB.Ping(ctx); err != nil {
-		s.Log.Warn("not ready: the database does not answer", "err", err)
-		status, code = "fail", http.StatusServiceUnavailable
-	}
-	w.Header().Set("Content-Type", "application/health+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	w.Write([]byte(`{"status":"` + status + `"}` + "\n"))
-}

@@ -319,7 +319,10 @@ func (p *pump) handle(ctx context.Context, j records.Job) (s records.Settlement)
 			}
 		}
 	}()
-	return p.kind.Run(ctx, j)
+	began := time.Now()
+	s = p.kind.Run(ctx, j)
+	p.log(j).Info("job done", "verdict", s.Verdict.String(), "attempt", j.Attempt, "took", time.Since(began))
+	return s
 }
 
 func (p *pump) log(j records.Job) *slog.Logger {

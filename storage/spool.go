@@ -77,6 +77,10 @@ func spoolID(f folder) (string, error) {
 // ID is random, made with the spool and kept in it: it tells whose bytes these are.
 func (s *Spool) ID() string { return s.id }
 
+// Free is how many bytes may still be written on the spool's disk;
+// errors.ErrUnsupported where the system does not say.
+func (s *Spool) Free() (int64, error) { return freeSpace(s.root.Name()) }
+
 // Write secures what r gives under id, all or nothing, hashing it once on the
 // way. An error of r is returned as r's own; *Error is the disk's.
 func (s *Spool) Write(id string, r io.Reader) (Spooled, error) {
