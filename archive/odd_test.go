@@ -89,7 +89,7 @@ func TestJobAboutNothing(t *testing.T) {
 		if job := w.wantJobs("nosuchimage", records.JobDiscarded)[0]; job.LastError == "" {
 			t.Error("the job does not say why it was discarded")
 		}
-		if w.log.count("j-unknown") != 1 {
+		if w.log.count("it was discarded\" job=j-unknown") != 1 {
 			t.Errorf("the log does not name the job once:\n%s", w.log)
 		}
 	})
