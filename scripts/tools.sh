@@ -7,6 +7,7 @@ readonly STATICCHECK_VERSION=v0.8.2
 readonly VERSITYGW_VERSION=v1.8.0
 readonly OPENAI_NPM_VERSION=6.30.1 # 7 needs a newer Node.js than distributions have
 readonly OPENAPI_NPM=(@seriousme/openapi-schema-validator@2.11.0 openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3)
+readonly AXE_VERSION=4.14.1
 readonly POSTGRES_MAJOR=15
 
 # go_tool NAME VERSION PACKAGE prints the path of a tool, which it builds the first time.
@@ -68,6 +69,9 @@ openai_npm() { npm_folder "openai-npm-$OPENAI_NPM_VERSION" "openai@$OPENAI_NPM_V
 
 # openapi_npm has what judges our OpenAPI description, makes a client of it and compiles that.
 openapi_npm() { npm_folder "openapi-npm-1" "${OPENAPI_NPM[@]}"; }
+
+# axe_core prints the path of the script that finds what a page keeps from people who cannot see, hear or point.
+axe_core() { printf '%s/axe-core/axe.min.js\n' "$(npm_folder "axe-core-npm-$AXE_VERSION" "axe-core@$AXE_VERSION")"; }
 
 # postgres_bin prints the folder of the PostgreSQL binaries: the pinned major version, else the newest that is newer.
 postgres_bin() {

@@ -44,7 +44,8 @@ TEST_OPENAI_GO=$(openai_go_client) || say "OpenAI's Go library could not be buil
 TEST_OPENAI_NPM=$(openai_npm) || say "OpenAI's npm package could not be installed"
 # What judges our OpenAPI description and makes a client of it; likewise.
 TEST_OPENAPI_NPM=$(openapi_npm) || say "the tools for OpenAPI could not be installed"
-export TEST_CHROMIUM TEST_POSTGRES_BIN TEST_PGBOUNCER TEST_VERSITYGW TEST_OPENAI_GO TEST_OPENAI_NPM TEST_OPENAPI_NPM
+TEST_AXE=$(axe_core) || say "axe-core could not be installed"
+export TEST_AXE TEST_CHROMIUM TEST_POSTGRES_BIN TEST_PGBOUNCER TEST_VERSITYGW TEST_OPENAI_GO TEST_OPENAI_NPM TEST_OPENAPI_NPM
 
 make_work_folder
 go build -o "$work/testenv" ./scripts/testenv
