@@ -245,7 +245,7 @@ func (b *tab) wantsBlur() {
 		window.truth = mean(image);
 		image.removeAttribute("srcset");
 		image.removeAttribute("src");
-		document.dispatchEvent(new CustomEvent("htmx:after:swap"));
+		document.dispatchEvent(new CustomEvent("changed"));
 		return true;
 	})()`)
 	b.await("its place has a colour", `getComputedStyle(document.querySelector(".art[data-hash]")).backgroundColor != "rgba(0, 0, 0, 0)"`)

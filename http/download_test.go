@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -30,6 +31,9 @@ func TestADownloadHasImagesAndWhatIsKnownOfThem(t *testing.T) {
 		failed := w.imports(ann, "never kept").ID
 		theirs := w.imports(w.person("bob"), "bob's")
 		p := w.program(w.key(ann, records.ScopeImagesRead))
+		if files := b.sendForm("/bulk", url.Values{"action": {"download"}, "id": {images[0].ID}}).wants(200).zipped(); len(files) != 4 {
+			t.Errorf("the form of a wall downloads %d files", len(files))
+		}
 		for _, query := range []string{"ids=" + images[0].ID + "," + failed + "," + theirs.ID, "trashed=false"} {
 			a := p.get("/api/v1/images/download?" + query).wants(200)
 			if a.Header.Get("Content-Type") != "application/zip" || !strings.Contains(a.Header.Get("Content-Disposition"), ".zip") {

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,24 +51,31 @@ func (s *Server) importImages(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	items := make([]records.ImportItem, len(req.Items))
-	for n, item := range req.Items {
-		if items[n], err = s.checkImport(n, item); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-	}
-	for n := range items {
-		s.secureData(r.Context(), &items[n])
-	}
-	id, images, err := s.DB.CreateImport(r.Context(), viewerOf(r).user.ID, items, key)
+	id, images, err := s.importAll(r.Context(), viewerOf(r).user.ID, req.Items, key)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.dropUnused(items, images)
 	w.Header().Set("Retry-After", seconds(pendingRetry))
 	writeJSON(w, http.StatusAccepted, importAnswer{id, s.imagesJSON(r, images)})
+}
+
+// importAll is the one way to an import, for the API and for the page.
+func (s *Server) importAll(ctx context.Context, user string, list []importItem, key records.Idempotency) (id string, images []records.Image, err error) {
+	items := make([]records.ImportItem, len(list))
+	for n, item := range list {
+		if items[n], err = s.checkImport(n, item); err != nil {
+			return "", nil, err
+		}
+	}
+	for n := range items {
+		s.secureData(ctx, &items[n])
+	}
+	if id, images, err = s.DB.CreateImport(ctx, user, items, key); err != nil {
+		return "", nil, err
+	}
+	s.dropUnused(items, images)
+	return id, images, nil
 }
 
 // checkImport refuses an item that is no item, and marks one whose address

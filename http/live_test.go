@@ -110,7 +110,7 @@ func TestAPageIsToldOfChanges(t *testing.T) {
 		}
 		first := stream.next()
 		for _, i := range images {
-			if !strings.Contains(first.data, `hx-target="#tile-`+i.ID+`"`) {
+			if !strings.Contains(first.data, `id="tile-`+i.ID+`"`) {
 				t.Errorf("the event does not have image %s: %s", i.ID, first.data)
 			}
 		}
@@ -145,7 +145,7 @@ func TestThePageOfAnImageIsToldOfThatImage(t *testing.T) {
 			}
 		}
 		e := stream.next()
-		if !strings.Contains(e.data, `hx-target="#image-`+one.ID+`"`) || !strings.Contains(e.data, "Remove from favorites") || strings.Contains(e.data, "a wolf") {
+		if !strings.Contains(e.data, `id="image-`+one.ID+`"`) || !strings.Contains(e.data, "Remove from favorites") || strings.Contains(e.data, "a wolf") {
 			t.Errorf("the event is %s", e.data)
 		}
 	})

@@ -1,18 +1,18 @@
 package http
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"afterimage/generate"
 	"afterimage/records"
 	"afterimage/web"
 )
@@ -23,7 +23,7 @@ const (
 )
 
 // showCreate shows the form: empty, filled from an image (from), or with a
-// prompt.
+// prompt. With edit it starts from the image itself.
 func (s *Server) showCreate(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	form := web.CreateForm{Prompt: cutRunes(strings.ToValidUTF8(q.Get("prompt"), ""), maxPrompt)}
@@ -33,7 +33,9 @@ func (s *Server) showCreate(w http.ResponseWriter, r *http.Request) {
 			s.failPage(w, r, err)
 			return
 		}
-		form = remix(i)
+		if form = s.remix(i); q.Has("edit") && i.Secured() {
+			s.startFrom(&form, i)
+		}
 	}
 	s.renderCreate(w, r, http.StatusOK, form, nil)
 }
@@ -47,17 +49,38 @@ func (s *Server) imageOf(r *http.Request, id string) (*records.Image, error) {
 }
 
 // remix is the form that made an image, but for its seed: whoever changes the
-// words wants another picture.
-func remix(i *records.Image) web.CreateForm {
-	form := web.CreateForm{Prompt: i.Prompt, NegativePrompt: i.NegativePrompt, Model: i.Provider + "/" + i.Model}
+// words wants another picture. A model that is no more gives way to the first.
+func (s *Server) remix(i *records.Image) web.CreateForm {
+	form := web.CreateForm{Prompt: i.Prompt, NegativePrompt: i.NegativePrompt, Model: i.Provider + "/" + i.Model, Options: map[string]string{}}
 	form.Size, _ = i.Params["size"].(string)
+	_, model, err := s.findModel(i.Provider, i.Model)
+	if err != nil {
+		return web.CreateForm{Prompt: i.Prompt, NegativePrompt: i.NegativePrompt}
+	}
+	for _, o := range model.Options {
+		if v, ok := i.Params[o.Name]; ok {
+			form.Options[o.Name] = fmt.Sprint(v)
+		}
+	}
 	return form
+}
+
+// startFrom makes an image the one to start from, with a model that can.
+func (s *Server) startFrom(form *web.CreateForm, i *records.Image) {
+	form.From = new(s.tile(i))
+	provider, model, _ := strings.Cut(form.Model, "/")
+	if _, m, err := s.findModel(provider, model); err == nil && m.MaxInputs > 0 {
+		return
+	}
+	if able := s.modelsForImages(); len(able) > 0 {
+		form.Model, form.Options = able[0], nil
+	}
 }
 
 func (s *Server) renderCreate(w http.ResponseWriter, r *http.Request, status int, form web.CreateForm, faults []web.FieldError) {
 	view := web.CreateView{Layout: s.layout(r, "create"), Form: form, Errors: faults, IdempotencyKey: rand.Text()}
-	notice := s.takeNotice(w, r)
-	view.Notice, view.Accepted = message(notice), notice == noticeAccepted
+	said := s.takeNotice(w, r)
+	view.Notice, view.Accepted = message(said), said.key == noticeAccepted
 	s.offerModels(&view)
 	if err := s.fillCreate(r.Context(), viewerOf(r).user.ID, &view); err != nil {
 		s.failPage(w, r, err)
@@ -71,7 +94,7 @@ func (s *Server) renderCreate(w http.ResponseWriter, r *http.Request, status int
 func (s *Server) offerModels(v *web.CreateView) {
 	for _, name := range s.order {
 		for _, m := range s.providers[name].Models {
-			v.Models = append(v.Models, web.ModelChoice{Provider: name, Model: m.Name, Sizes: m.Sizes, MaxN: m.MaxN})
+			v.Models = append(v.Models, modelChoice(name, m))
 			v.MaxPrompt = max(v.MaxPrompt, orElse(m.MaxPrompt, maxPrompt))
 			v.MaxCount = max(v.MaxCount, orElse(m.MaxN, maxImages))
 		}
@@ -80,6 +103,15 @@ func (s *Server) offerModels(v *web.CreateView) {
 		v.Form.Model = v.Models[0].Value()
 	}
 	v.Form.Count = max(v.Form.Count, 1)
+}
+
+func modelChoice(provider string, m generate.Model) web.ModelChoice {
+	c := web.ModelChoice{Provider: provider, Model: m.Name, Sizes: m.Sizes, AutoSize: m.AutoSize, MaxSide: m.MaxSide, MaxN: m.MaxN,
+		MaxInputs: m.MaxInputs, NegativePrompt: m.NegativePrompt, Seed: m.Seed}
+	for _, o := range m.Options {
+		c.Options = append(c.Options, web.Option{Name: o.Name, Values: o.Values, Min: o.Min, Max: o.Max})
+	}
+	return c
 }
 
 // fillCreate adds what the person made last. The change number is read first,
@@ -98,62 +130,40 @@ func (s *Server) fillCreate(ctx context.Context, user string, v *web.CreateView)
 	return err
 }
 
-// create takes the form.
+// create takes the form. A form that only chooses another model comes back
+// with what that one takes.
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
-	if err := readForm(r); err != nil {
-		s.failPage(w, r, err)
+	form, in, err := s.readCreateForm(w, r)
+	if err != nil {
+		s.dropInputs(in)
+		s.createFailed(w, r, form, generationRequest{}, err)
 		return
 	}
-	form := readCreateForm(r)
-	req, err := form.request()
-	if err == nil {
-		_, _, err = s.generate(r.Context(), viewerOf(r).user.ID, req, formKey(r.PostForm.Get("idempotency_key"), req))
-	}
-	if p, ok := errors.AsType[*problem](err); ok && p.Field != "" {
-		s.renderCreate(w, r, http.StatusUnprocessableEntity, form.CreateForm, s.createFaults(p.Field, req))
+	if form.choose {
+		s.dropInputs(in)
+		s.renderCreate(w, r, http.StatusOK, form.CreateForm, nil)
 		return
+	}
+	req, err := s.createRequest(form, in)
+	if err != nil {
+		s.dropInputs(in)
+	} else {
+		_, _, err = s.generate(r.Context(), viewerOf(r).user.ID, req, formKey(form.key, req))
 	}
 	if err != nil {
-		s.failPage(w, r, err)
+		s.createFailed(w, r, form, req, err)
 		return
 	}
 	s.redirect(w, r, "/create", noticeAccepted)
 }
 
-// createForm is the form as it was sent; n may be no number.
-type createForm struct {
-	web.CreateForm
-	n string
-}
-
-func readCreateForm(r *http.Request) createForm {
-	f := r.PostForm
-	form := createForm{n: cmp.Or(strings.TrimSpace(f.Get("n")), "1"), CreateForm: web.CreateForm{
-		Prompt: f.Get("prompt"), NegativePrompt: f.Get("negative_prompt"), Model: f.Get("model"),
-		Size: f.Get("size"), Seed: strings.TrimSpace(f.Get("seed"))}}
-	form.Count, _ = strconv.Atoi(form.n)
-	return form
-}
-
-// request is the form as the API takes it.
-func (f createForm) request() (generationRequest, error) {
-	req := generationRequest{Prompt: f.Prompt, NegativePrompt: f.NegativePrompt, Size: f.Size, Model: f.Model}
-	if provider, model, ok := strings.Cut(f.Model, "/"); ok {
-		req.Provider, req.Model = provider, model
+// createFailed says at the field what is wrong, and keeps the rest.
+func (s *Server) createFailed(w http.ResponseWriter, r *http.Request, form createForm, req generationRequest, err error) {
+	if p, ok := errors.AsType[*problem](err); ok && p.Field != "" {
+		s.renderCreate(w, r, http.StatusUnprocessableEntity, form.CreateForm, s.createFaults(p.Field, req))
+		return
 	}
-	n, err := strconv.Atoi(f.n)
-	if err != nil {
-		return req, invalid("n", "n is a number.")
-	}
-	req.N = &n
-	if f.Seed != "" {
-		seed, err := strconv.ParseInt(f.Seed, 10, 64)
-		if err != nil {
-			return req, invalid("seed", "A seed is a number.")
-		}
-		req.Seed = &seed
-	}
-	return req, nil
+	s.failPage(w, r, err)
 }
 
 // formKey makes a form that is sent twice one request. What it asks for is a
@@ -164,8 +174,11 @@ func formKey(key string, req generationRequest) records.Idempotency {
 		return records.Idempotency{}
 	}
 	text, _ := json.Marshal(req) // plain values: cannot fail
+	if req.inputs != nil {
+		text = fmt.Appendf(text, "%q", req.inputs.sums)
+	}
 	sum := sha256.Sum256(append([]byte(key+"\n"), text...))
-	return keyFor("form-"+hex.EncodeToString(sum[:16]), "generation", req)
+	return keyFor("form-"+hex.EncodeToString(sum[:16]), "generation", string(text))
 }
 
 // createFaults says what is wrong with a field, in the words of the page.
@@ -184,6 +197,8 @@ func (s *Server) createFaults(field string, req generationRequest) []web.FieldEr
 		return fault(field, "err.provider", nil)
 	case "seed":
 		return fault("seed", "err.seed.bad", nil)
+	case "image":
+		return fault("", "err.image.bad", nil)
 	// The selects have no room for a fault; they only send what they offer.
 	case "provider", "model":
 		return fault("", "err.model.unknown", nil)
@@ -191,6 +206,9 @@ func (s *Server) createFaults(field string, req generationRequest) []web.FieldEr
 		return fault("", "err.size.bad", nil)
 	case "n":
 		return fault("", "err.n.bad", web.Args{"max": orElse(model.MaxN, maxImages)})
+	}
+	if strings.HasPrefix(field, "opt.") {
+		return fault(field, "err.option.bad", nil)
 	}
 	return fault("", "err.provider", nil)
 }

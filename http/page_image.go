@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
+	"afterimage/archive"
 	"afterimage/records"
+	"afterimage/storage"
 	"afterimage/web"
 )
 
@@ -71,8 +74,32 @@ func (s *Server) retryForm(w http.ResponseWriter, r *http.Request) {
 	s.afterForm(w, r, err, "/i/"+id, noticeRetried)
 }
 
+// verifyForm reads the stored object back and says whether it is what was stored.
+func (s *Server) verifyForm(w http.ResponseWriter, r *http.Request) {
+	id := chi.URLParam(r, "id")
+	i, err := s.imageOf(r, id)
+	var found archive.Found
+	if err == nil {
+		found, err = s.Verify(r.Context(), i)
+	}
+	if _, ok := errors.AsType[*storage.Error](err); ok {
+		s.Log.Error("an image could not be verified", "image", id, "err", err)
+		err = newProblem(http.StatusServiceUnavailable, codeStore, "Storage does not answer right now.").after(10 * time.Second)
+	}
+	said := noticeVerified
+	if found.What == archive.Missing || found.What == archive.Wrong {
+		said = noticeDamaged
+	}
+	s.afterForm(w, r, err, "/i/"+id, said)
+}
+
 func (s *Server) trashForm(w http.ResponseWriter, r *http.Request) {
-	s.markForm(w, r, records.Marks{Trashed: new(true)}, noticeTrashed)
+	id := chi.URLParam(r, "id")
+	if err := s.DB.MarkImage(r.Context(), viewerOf(r).user.ID, id, records.Marks{Trashed: new(true)}); err != nil {
+		s.failPage(w, r, err)
+		return
+	}
+	s.redirectSaying(w, r, s.backTo(r, "/i/"+id), notice{key: noticeTrashed, undo: []string{id}})
 }
 
 func (s *Server) restoreForm(w http.ResponseWriter, r *http.Request) {
@@ -85,6 +112,23 @@ func (s *Server) favoriteForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.markForm(w, r, records.Marks{Favorite: new(r.PostForm.Get("favorite") == "1")}, "")
+}
+
+// cancelForm calls the request off that an image belongs to.
+func (s *Server) cancelForm(w http.ResponseWriter, r *http.Request) {
+	id := chi.URLParam(r, "id")
+	i, err := s.imageOf(r, id)
+	if err == nil && i.GenerationID == nil {
+		err = records.ErrNotPossible
+	}
+	if err == nil {
+		err = s.DB.CancelGeneration(r.Context(), viewerOf(r).user.ID, *i.GenerationID)
+	}
+	if errors.Is(err, records.ErrNotPossible) { // most likely it was just made
+		s.redirect(w, r, s.backTo(r, "/i/"+id), noticeNotCancel)
+		return
+	}
+	s.afterForm(w, r, err, "/i/"+id, noticeCanceled)
 }
 
 func (s *Server) markForm(w http.ResponseWriter, r *http.Request, m records.Marks, notice string) {

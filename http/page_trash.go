@@ -11,7 +11,8 @@ import (
 
 func (s *Server) trash(w http.ResponseWriter, r *http.Request) {
 	user := viewerOf(r).user.ID
-	view := web.TrashView{Layout: s.layout(r, "trash"), Now: time.Now(), Retention: s.TrashRetention}
+	view := web.TrashView{Layout: s.layout(r, "trash"), Now: time.Now(), Retention: s.TrashRetention, Wall: wallOf(r),
+		Selecting: r.URL.Query().Has("select")}
 	view.Notice = message(s.takeNotice(w, r))
 	var err error
 	if view.Total, view.Bytes, err = s.DB.TrashSize(r.Context(), user); err == nil {

@@ -50,7 +50,15 @@ func (s *Server) personRoutes(r chi.Router) {
 	r.Post("/create", s.create)
 	r.Get("/trash", s.trash)
 	r.Get("/i/{id}", s.image)
+	r.Get("/wall/{how}", s.setWall)
+	r.Post("/bulk", s.bulkForm)
+	r.Post("/trash/empty", s.emptyTrash)
+	r.Get("/import", s.showImport)
+	r.Post("/import", s.importForm)
+	r.Get("/import/{id}", s.importPage)
 	r.Post("/i/{id}/retry", s.retryForm)
+	r.Post("/i/{id}/cancel", s.cancelForm)
+	r.Post("/i/{id}/verify", s.verifyForm)
 	r.Post("/i/{id}/trash", s.trashForm)
 	r.Post("/i/{id}/restore", s.restoreForm)
 	r.Post("/i/{id}/delete", s.deleteForm)
@@ -156,7 +164,7 @@ func pagePath(r *http.Request) string {
 
 // layout is what every page carries.
 func (s *Server) layout(r *http.Request, nav string) web.Layout {
-	l := web.Layout{Nav: nav, Path: pagePath(r)}
+	l := web.Layout{Nav: nav, Path: pagePath(r), Zone: zoneOf(r)}
 	if v := sessionOf(r); v != nil {
 		l.User, l.Theme, l.IsAdmin = v.user.Username, v.user.Theme, v.allows(records.ScopeOpsRead)
 		if l.IsAdmin {

@@ -44,7 +44,7 @@ func (s *Server) imageView(l web.Layout, i *records.Image, events []records.Even
 	v := web.ImageView{
 		Layout: l, Tile: s.tile(i), NegativePrompt: i.NegativePrompt, Provider: i.Provider, Model: i.Model,
 		ProviderMessage: i.ProviderMessage, MIME: i.MIME, Bytes: i.Bytes, SHA256: i.SHA256,
-		ArchivedAt: i.ArchivedAt.Time, BaseURL: s.BaseURL, IdempotencyKey: rand.Text(),
+		ArchivedAt: i.ArchivedAt.Time, BaseURL: s.BaseURL, IdempotencyKey: rand.Text(), CanEdit: len(s.modelsForImages()) > 0,
 	}
 	v.Seed, v.HasSeed = seedOf(i)
 	for _, e := range events {

@@ -26,7 +26,7 @@ const (
 // bodyLimit is how many bytes a request's body may have.
 func bodyLimit(r *http.Request) int64 {
 	edit := r.URL.Path == "/v1/images/edits"
-	if edit || isMultipart(r) && r.URL.Path == "/api/v1/generations" {
+	if edit || isMultipart(r) && (r.URL.Path == "/api/v1/generations" || r.URL.Path == "/create") {
 		return maxUpload
 	}
 	return maxBody
@@ -77,6 +77,9 @@ func (s *Server) takePart(part *multipart.Part, f fields, in *inputs) error {
 	}
 	switch {
 	case name == "image" || name == "mask":
+		if part.FileName() == "" && isEmpty(part) {
+			return nil // of a form whose file was not chosen
+		}
 		if part.FileName() == "" {
 			return invalid(name, name+" is a file. An address goes into a JSON body, as image_url.")
 		}
@@ -97,6 +100,11 @@ func (s *Server) takePart(part *multipart.Part, f fields, in *inputs) error {
 	}
 	f[name] = string(text)
 	return nil
+}
+
+func isEmpty(r io.Reader) bool {
+	_, err := io.ReadFull(r, make([]byte, 1))
+	return err == io.EOF
 }
 
 // brokenForm tells a body that is too large from one that is damaged.

@@ -14,6 +14,7 @@ type ImageFilter struct {
 	Search       string // words, or parts of words, that the prompt all has
 	Provider     string
 	GenerationID string
+	ImportID     string
 	From, To     Time // created at or after From and before To
 	Favorite     bool // only favorites
 	Trashed      bool // only what is in the trash
@@ -120,6 +121,9 @@ func (f ImageFilter) where(userID string) (string, []any) {
 	}
 	if f.GenerationID != "" {
 		add(`generation_id = ?`, f.GenerationID)
+	}
+	if f.ImportID != "" {
+		add(`import_id = ?`, f.ImportID)
 	}
 	if !f.From.IsZero() {
 		add(`created_at >= ?`, f.From)

@@ -2,9 +2,6 @@ package web
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -47,31 +44,6 @@ func TestPagesKeepToTheirBudgets(t *testing.T) {
 	}
 }
 
-func TestVendoredFilesAreAsPublished(t *testing.T) {
-	list, err := fs.ReadFile(embedded, "static/vendor/VENDOR.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums := map[string]string{}
-	for _, found := range regexp.MustCompile(`sha256 +([0-9a-f]{64}) +(\S+)`).FindAllStringSubmatch(string(list), -1) {
-		sums[found[2]] = found[1]
-	}
-	files, err := fs.Glob(embedded, "static/vendor/*.js")
-	if err != nil || len(files) == 0 || len(files) != len(sums) {
-		t.Fatalf("%d files, %d sums, %v", len(files), len(sums), err)
-	}
-	for _, name := range files {
-		text, err := fs.ReadFile(embedded, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := sha256.Sum256(text)
-		if got := hex.EncodeToString(sum[:]); got != sums[strings.TrimPrefix(name, "static/vendor/")] {
-			t.Errorf("%s has the sum %s, not the one in VENDOR.txt", name, got)
-		}
-	}
-}
-
 func TestAssets(t *testing.T) {
 	s := newSite(t)
 	prefix := s.assets.prefix
@@ -83,7 +55,6 @@ func TestAssets(t *testing.T) {
 		{"is kept for ever", "GET", prefix + "app.css", "gzip, br", 200, "immutable", "gzip"},
 		{"comes plain to who wants it plain", "GET", prefix + "app.css", "", 200, "immutable", ""},
 		{"of an older version is not kept", "GET", "/assets/0123456789ab/app.css", "gzip", 200, "no-cache", "gzip"},
-		{"in a folder", "GET", prefix + "vendor/htmx.min.js", "gzip", 200, "immutable", "gzip"},
 		{"a picture is not compressed again", "GET", prefix + "example-1.webp", "gzip", 200, "immutable", ""},
 		{"HEAD has no body", "HEAD", prefix + "app.css", "", 200, "immutable", ""},
 		{"that is not there", "GET", prefix + "nothing.css", "", 404, "", ""},
@@ -134,7 +105,7 @@ func TestPagesAskOnlyForAssetsThatExist(t *testing.T) {
 
 func TestScriptsKeepToThePolicy(t *testing.T) {
 	for name, file := range newSite(t).assets.files {
-		if !strings.HasSuffix(name, ".js") || strings.HasPrefix(name, "vendor/") {
+		if !strings.HasSuffix(name, ".js") {
 			continue
 		}
 		if found := regexp.MustCompile(`innerHTML|\beval\(|new Function|setAttribute\('style'|document\.write`).FindString(string(file.plain)); found != "" {

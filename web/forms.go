@@ -17,10 +17,23 @@ func (m ModelChoice) Value() string { return m.Provider + "/" + m.Model }
 
 // Offered are the sizes to choose from.
 func (m ModelChoice) Offered() []string {
-	if len(m.Sizes) == 0 {
-		return usualSizes
+	offered := m.Sizes
+	if len(offered) == 0 {
+		for _, size := range usualSizes {
+			if w, h, _ := strings.Cut(size, "x"); m.MaxSide == 0 || pixels(w) <= m.MaxSide && pixels(h) <= m.MaxSide {
+				offered = append(offered, size)
+			}
+		}
 	}
-	return m.Sizes
+	if m.AutoSize {
+		offered = append(slices.Clone(offered), "auto")
+	}
+	return offered
+}
+
+func pixels(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }
 
 // Join is Offered as one attribute for the script that narrows the list.
@@ -50,8 +63,25 @@ func (v CreateView) CountLimit() int { return cmp.Or(v.MaxCount, 4) }
 
 // More reports whether the further options have something in them, or something wrong with them.
 func (v CreateView) More() bool {
-	return v.Form.NegativePrompt != "" || v.Form.Seed != "" ||
-		slices.ContainsFunc(v.Errors, func(e FieldError) bool { return e.Field == "seed" || e.Field == "negative_prompt" })
+	return v.Form.NegativePrompt != "" || v.Form.Seed != "" || len(v.Form.Options) > 0 ||
+		slices.ContainsFunc(v.Errors, func(e FieldError) bool {
+			return e.Field == "seed" || e.Field == "negative_prompt" || strings.HasPrefix(e.Field, "opt.")
+		})
+}
+
+// Chosen is the model that the form is for.
+func (v CreateView) Chosen() ModelChoice {
+	for _, m := range v.Models {
+		if m.Value() == v.Form.Model {
+			return m
+		}
+	}
+	return ModelChoice{}
+}
+
+// TakesImages reports whether any model can start from an image.
+func (v CreateView) TakesImages() bool {
+	return slices.ContainsFunc(v.Models, func(m ModelChoice) bool { return m.MaxInputs > 0 })
 }
 
 // Pending reports whether any image on the page is still on its way.
@@ -62,8 +92,27 @@ func (v GalleryView) Pending() bool { return slices.ContainsFunc(v.Tiles, Tile.P
 
 // Empty reports whether there is no image at all, filters aside.
 func (v GalleryView) Empty() bool {
-	return len(v.Tiles) == 0 && v.Query == "" && v.Status == "" && v.Counts.All == 0
+	return len(v.Tiles) == 0 && !v.Find.Any() && v.Counts.All == 0
 }
+
+// Found is how many images the list has, all its pages together.
+func (v GalleryView) Found() int {
+	switch v.Status {
+	case "progress":
+		return v.Counts.Progress
+	case "archived":
+		return v.Counts.Archived
+	case "failed":
+		return v.Counts.Failed
+	}
+	return v.Counts.All
+}
+
+// Pending reports whether anything of the import is still on its way.
+func (v ImportView) Pending() bool { return v.Open > 0 }
+
+// Done is how many of the import have ended.
+func (v ImportView) Done() int { return v.Total - v.Open }
 
 // ModelValue is the model the image was made with, as POST /create wants it.
 func (v ImageView) ModelValue() string { return v.Provider + "/" + v.Model }

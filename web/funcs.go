@@ -57,7 +57,10 @@ func funcs(c Catalogue, names []string, assetPrefix string) template.FuncMap {
 		// building
 		"asset":     func(name string) string { return assetPrefix + name },
 		"days":      c.days,
-		"eager":     func(t Tile, index int) tileView { return tileView{Tile: t, Eager: index < 8} },
+		"hung":      func(t Tile, index int, pick bool) tileView { return tileView{t, index < 8, pick} },
+		"act":       actPart,
+		"trashOnly": func() [][2]string { return [][2]string{{"trashed", "1"}} },
+		"option":    c.option,
 		"alt":       func(prompt string) string { return cut(prompt, 120) },
 		"shortHash": shortHash,
 		"code": func(s string) template.HTML {
@@ -97,15 +100,33 @@ func summed(errors []FieldError) bool {
 	return len(errors) > 1 || len(errors) == 1 && errors[0].Field == ""
 }
 
-// tileView is a tile and how to load its picture: at once near the top of a page.
+// tileView is a tile, how to load its picture (at once near the top of a page),
+// and whether it has a box to tick.
 type tileView struct {
 	Tile
-	Eager bool
+	Eager, Pick bool
+}
+
+// actPart is the icon or the word of a bulk action.
+func actPart(action, part string) string {
+	if part == "word" {
+		return "bulk." + action
+	}
+	return map[string]string{"favorite": "star", "retry": "again", "restore": "again", "delete": "trash"}[action] + map[string]string{"download": "download", "trash": "trash"}[action]
+}
+
+// option is the name people know a model's option by, or its own.
+func (c Catalogue) option(name string) string {
+	if c.Has("option." + name) {
+		return c.Text("option."+name, nil)
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // day is the images of one day under its heading.
 type day struct {
 	Name, More string
+	Date       string // as 2026-11-30, for the script that joins pages
 	Tiles      []Tile
 }
 
@@ -117,6 +138,7 @@ func (c Catalogue) days(tiles []Tile, now time.Time, zone *time.Location) []day 
 		at := in(zone, t.CreatedAt)
 		if date := at.Format(time.DateOnly); date != last || len(all) == 0 {
 			all, last = append(all, c.heading(at, in(zone, now))), date
+			all[len(all)-1].Date = date
 		}
 		all[len(all)-1].Tiles = append(all[len(all)-1].Tiles, t)
 	}

@@ -68,6 +68,9 @@ func (t Tile) CanRepeat() bool {
 	return t.Status == "generate_failed" || t.Status == "unknown" || t.Status == "canceled"
 }
 
+// CanCancel reports whether it can still be called off.
+func (t Tile) CanCancel() bool { return t.Status == "queued" || t.Status == "generating" }
+
 // waitsForStore reports that the store is paused: no attempt is under way, and
 // none is counted.
 func (t Tile) waitsForStore() bool {

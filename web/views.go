@@ -29,6 +29,8 @@ type Message struct {
 	Key  string
 	Args Args
 	Bad  bool
+	// Undo are the ids of images that can be restored, joined by dots; empty is nothing to undo.
+	Undo string
 }
 
 // FieldError says what is wrong with one field of a form. Field is the name the field is sent under;
@@ -85,32 +87,54 @@ type CreateView struct {
 	MaxPrompt, MaxCount int
 }
 
-// CreateForm is what the form of the page "create" sends: prompt, negative_prompt, model, size, n, seed.
+// CreateForm is what the form of the page "create" sends: prompt, negative_prompt, model, size, n, seed,
+// from (an image to start from), upload (another one, as a file) and opt.NAME for each option.
 type CreateForm struct {
 	Prompt, NegativePrompt string
 	Model                  string // "provider/model"
 	Size                   string // "1024x1024"
 	Seed                   string
 	Count                  int // 0 is 1
+	Options                map[string]string
+	// From is the image of one's own to start from; nil is none.
+	From *Tile
 }
 
-// ModelChoice is one model to choose.
+// ModelChoice is one model to choose, with what it takes.
 type ModelChoice struct {
 	Provider, Model string
-	// Sizes are "1024x1024" and so on; empty offers the usual ones.
-	Sizes []string
-	MaxN  int // 0: no limit of its own
+	// Sizes are "1024x1024" and so on; empty offers the usual ones up to MaxSide.
+	Sizes    []string
+	AutoSize bool
+	MaxSide  int
+	MaxN     int // 0: no limit of its own
+	// MaxInputs is how many images it can start from; 0 is none.
+	MaxInputs            int
+	NegativePrompt, Seed bool
+	Options              []Option
+}
+
+// Option is a setting of a model: one of Values, a number, or words.
+type Option struct {
+	Name     string
+	Values   []string
+	Min, Max float64
 }
 
 // GalleryView is the page "gallery".
 type GalleryView struct {
 	Layout
+	Find
 	Tiles []Tile // newest first; the page groups them by day
-	// Counts are of all that match the search; Status is the filter: "", "progress", "archived", "failed".
+	// Counts are of all that match the search but for its status.
 	Counts Counts
-	Status string
-	Query  string
-	Now    time.Time
+	// Providers are those to choose from.
+	Providers []string
+	// Wall is "rows" or "squares".
+	Wall string
+	// Selecting shows the boxes to tick.
+	Selecting bool
+	Now       time.Time
 	// OlderURL is the next page; empty is the end.
 	OlderURL string
 }
@@ -176,6 +200,8 @@ type ImageView struct {
 	Events          []Event // oldest first
 	PrevURL         string  // newer image, and
 	NextURL         string  // older one; empty at the ends
+	// CanEdit: some model can start from an image.
+	CanEdit bool
 	// BaseURL is the site's own address, for the curl line.
 	BaseURL string
 	// IdempotencyKey makes Recreate and Try again one request even when sent twice.
@@ -203,6 +229,32 @@ type TrashView struct {
 	Retention time.Duration // 0: nothing is deleted by itself
 	OlderURL  string
 	Now       time.Time
+	// Wall and Selecting are as in GalleryView.
+	Wall      string
+	Selecting bool
+}
+
+// DeleteView is the page "delete", which asks before anything is deleted for ever.
+type DeleteView struct {
+	Layout
+	IDs  []string
+	N    int
+	All  bool // all of the trash, in place of IDs
+	Back string
+}
+
+// ImportView is the page "import": the form, or what became of one that was sent.
+type ImportView struct {
+	Layout
+	// URLs and Prompt are as typed.
+	URLs, Prompt string
+	Errors       []FieldError
+	// IdempotencyKey makes a form that is sent twice one import.
+	IdempotencyKey string
+	// ID is that of an import; empty shows the form.
+	ID                            string
+	Total, Archived, Failed, Open int
+	Tiles                         []Tile // the failures first
 }
 
 // SettingsView is the page "settings".

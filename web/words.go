@@ -189,7 +189,7 @@ func (c Catalogue) pluralOf(n any) string {
 func (c Catalogue) scriptWords() string {
 	words := map[string]any{}
 	for key, p := range c.words {
-		for _, prefix := range []string{"live.", "dur.", "expiry.", "act.cop", "act.sending", "act.show-", "act.hide-", "create.count", "gallery.loading", "badge.retry_wait.now", "ago"} {
+		for _, prefix := range []string{"live.", "dur.", "expiry.", "act.cop", "act.sending", "act.show-", "act.hide-", "create.count", "gallery.loading", "badge.retry_wait.now", "ago", "bulk.n", "box.", "key.", "create.drop", "act.select", "create.from"} {
 			if !strings.HasPrefix(key, prefix) {
 				continue
 			}

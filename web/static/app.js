@@ -4,6 +4,9 @@ import './times.js';
 import './live.js';
 import './compose.js';
 import './blur.js';
+import './wall.js';
+import './keys.js';
+import './far.js';
 
 // A form with a slow answer is sent once; its button keeps its width and says so.
 document.addEventListener('submit', (e) => {
@@ -85,16 +88,6 @@ for (const image of document.images) if (image.complete && !image.naturalWidth &
 document.querySelector('[data-themes]')?.addEventListener('change', (e) => {
   if (e.target.value) document.documentElement.dataset.theme = e.target.value;
   else delete document.documentElement.dataset.theme;
-});
-
-document.addEventListener('keydown', (e) => {
-  if (e.key !== '/' || e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
-  if (e.target.closest?.('input, textarea, select, [contenteditable]')) return;
-  const search = document.getElementById('q');
-  if (!search) return;
-  e.preventDefault();
-  search.focus();
-  search.select();
 });
 
 (document.querySelector('.summary') ?? document.querySelector('[aria-invalid]'))?.focus();

@@ -86,5 +86,5 @@ document.addEventListener('load', (e) => {
   const frame = e.target instanceof HTMLImageElement && e.target.closest('[data-hash]');
   if (frame) clear(frame);
 }, true);
-document.addEventListener('htmx:after:swap', begin);
+document.addEventListener('changed', begin);
 begin();

@@ -1,19 +1,23 @@
-// Live states. The stream is read by hx-sse and put into the page by htmx; this file keeps the
-// connection alive, says how it is, and tells what changed.
-import { countdown, say } from './words.js';
+// Live states: this file keeps the stream of events open, says how it is, puts what comes into the page, and tells
+// what changed.
+import { changed, parse, put } from './morph.js';
+import { countdown, locale, say } from './words.js';
 
 const chip = document.getElementById('live');
 const said = document.getElementById('said');
 const news = document.getElementById('news');
 const title = document.title;
 
-let node = null; // the element of the present connection; null while there is none
-let connection = null;
+let source = null;
 let lastId = '';
 let tries = 0;
 let timer = 0;
+let asOf = null; // since when the page is not told, while it is not
 let rest = 0;
 const unseen = new Set();
+
+// known are the tiles that the page has or had: what scrolled far away is not in it.
+export const known = new Set([...document.querySelectorAll('.tile')].map((e) => e.id));
 
 function connect() {
   clearInterval(timer);
@@ -21,58 +25,64 @@ function connect() {
   disconnect();
   const url = new URL(chip.dataset.url, location.href);
   if (lastId) url.searchParams.set('since', lastId);
-  node = document.createElement('div');
-  node.hidden = true;
-  node.setAttribute('hx-sse:connect', url.pathname + url.search);
-  node.setAttribute('hx-swap', 'none');
-  listen(node);
-  document.body.append(node);
-  window.htmx.process(node);
-  // htmx looks through the page once more when it starts: a second stream.
-  node.removeAttribute('hx-sse:connect');
+  source = new EventSource(url);
+  source.onopen = () => {
+    tries = 0;
+    show('on', say('live.on'));
+  };
+  source.onmessage = (e) => {
+    lastId = e.lastEventId || lastId;
+    receive(parse(e.data).body);
+  };
+  source.onerror = lost;
 }
 
 function disconnect() {
-  const old = node;
-  node = null;
-  connection?.reader?.cancel().catch(() => {});
-  connection?.abortController?.abort();
-  connection = null;
-  if (old) {
-    window.htmx.trigger(old, 'htmx:abort');
-    old.remove();
-  }
+  source?.close();
+  source = null;
 }
 
-function listen(mine) {
-  const lose = () => mine === node && lost();
-  mine.addEventListener('htmx:sse:after:connection', (e) => {
-    connection = e.detail.connection;
-    tries = 0;
-    show('on', say('live.on'));
-  });
-  mine.addEventListener('htmx:sse:before:message', (e) => notice(e.detail.message.data));
-  mine.addEventListener('htmx:sse:after:message', (e) => { if (e.detail.message.id) lastId = e.detail.message.id; });
-  for (const name of ['htmx:sse:close', 'htmx:sse:error', 'htmx:error', 'htmx:response:error']) mine.addEventListener(name, lose);
+function receive(parts) {
+  const came = [...parts.children];
+  for (const part of came) if (!put(part)) notice(part);
+  changed(came);
 }
 
 // lost waits twice as long each time, up to half a minute, and says when it tries again.
 function lost() {
   disconnect();
+  if (tries === 1) ended();
+  asOf ??= new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format();
   const at = Date.now() + Math.min(30000, 1000 * 2 ** tries) * (0.8 + Math.random() * 0.4);
   tries += 1;
   clearInterval(timer);
   const tick = () => {
     if (Date.now() >= at) return connect();
-    show('lost', say('live.again', { time: countdown(Math.max(1000, at - Date.now())) }), true);
+    show('lost', say('live.again', { time: countdown(Math.max(1000, at - Date.now())) }), say('live.now'));
   };
   tick();
   timer = setInterval(tick, 500);
 }
 
+// ended finds out whether the stream failed because there is no session any more.
+async function ended() {
+  const answer = await fetch(location.href, { method: 'HEAD', redirect: 'manual' }).catch(() => null);
+  if (answer?.type !== 'opaqueredirect') return;
+  clearInterval(timer);
+  disconnect();
+  show('ended', say('live.ended'), say('live.sign-in'));
+}
+
+const again = () => {
+  if (chip.dataset.is === 'ended') location.reload();
+  else connect();
+};
+
 // show makes new elements when the state changes: one that grows would be a layout shift.
-function show(state, text, again = false) {
-  chip.title = navigator.onLine ? '' : say('live.offline');
+function show(state, text, act) {
+  if (state === 'on') asOf = null;
+  document.body.classList.toggle('is-stale', Boolean(asOf));
+  chip.title = !navigator.onLine ? say('live.offline') : asOf ? say('live.asof', { time: asOf }) : '';
   if (chip.dataset.is === state) {
     chip.querySelector('.live-text').textContent = text;
     return;
@@ -80,10 +90,10 @@ function show(state, text, again = false) {
   chip.dataset.is = state;
   const words = element('span', 'live-text', text);
   chip.replaceChildren(element('span', 'dot', ''), words);
-  if (!again) return;
-  const button = element('button', 'link', say('live.now'));
+  if (!act) return;
+  const button = element('button', 'link', act);
   button.type = 'button';
-  button.addEventListener('click', connect);
+  button.addEventListener('click', again);
   chip.append(button);
   words.style.minWidth = words.offsetWidth + 'px';
 }
@@ -96,12 +106,9 @@ function element(name, className, text) {
 }
 
 // notice counts images that this page does not have yet.
-function notice(data) {
-  if (!news) return;
-  for (const [, id] of data.matchAll(/hx-target="#(tile-[\w-]+)"/g)) {
-    if (!document.getElementById(id) && !/data-state="trashed"/.test(data)) unseen.add(id);
-  }
-  if (!unseen.size) return;
+function notice(part) {
+  if (!news || !part.id.startsWith('tile-') || known.has(part.id) || part.dataset.state === 'trashed') return;
+  unseen.add(part.id);
   news.hidden = false;
   news.querySelector('a').textContent = say('live.new', { n: unseen.size });
 }
@@ -154,14 +161,13 @@ function badge() {
 
 function resume() {
   clearTimeout(rest);
-  if (!node) connect();
+  if (!source) connect();
 }
 
-if (chip && window.htmx) {
-  window.htmx.config.sse = { reconnect: false, pauseOnBackground: false };
+if (chip) {
   chip.hidden = false;
   show('off', say('live.connecting'));
-  document.addEventListener('htmx:after:swap', compare);
+  document.addEventListener('changed', compare);
   badge();
   connect();
   // A hidden tab with nothing on its way gives its connection back: a browser has only six for a site.

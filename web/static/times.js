@@ -1,12 +1,11 @@
 // Times that count, and times of day in the browser's zone.
-import { countdown, lang, roughly, say } from './words.js';
+import { countdown, locale, roughly, say } from './words.js';
 
 const forms = {
   clock: { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
   second: { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
   date: { day: 'numeric', month: 'long', year: 'numeric' },
 };
-const locale = lang === 'en' ? 'en-GB' : lang;
 const writers = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, new Intl.DateTimeFormat(locale, form)]));
 const whole = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long' });
 
@@ -54,4 +53,4 @@ tellAgain();
 count();
 setInterval(() => document.hidden || count(), 1000);
 document.addEventListener('visibilitychange', () => document.hidden || count());
-document.addEventListener('htmx:after:swap', () => { tellAgain(); count(); });
+document.addEventListener('changed', () => { tellAgain(); count(); });

@@ -1,7 +1,8 @@
 // What the scripts say, in the language of the page. The server puts the words on <body>.
 const words = JSON.parse(document.body.dataset.words);
 
-export const lang = document.documentElement.lang;
+const lang = document.documentElement.lang;
+export const locale = lang === 'en' ? 'en-GB' : lang;
 
 export function say(key, args = {}) {
   let text = words[key] ?? key;
