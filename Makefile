@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run build dist test test-long compat chaos bench lint clean
+.PHONY: help run build dist test test-long compat chaos bench screenshots lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ chaos: ## the long form of the test that kills everything: 5,000 images, 200 kil
 
 bench: ## measure the archive worker, docs/benchmarks.md; ARGS="-quick" or ARGS="-only archive-16x200k"
 	scripts/with-services.sh go run ./bench $(ARGS)
+
+screenshots: ## a picture of every page in both themes and languages, at three widths, into screenshots/
+	SCREENSHOTS="$(CURDIR)/screenshots" scripts/test.sh . -run '^TestLooks$$' -v
 
 lint: ## gofmt, go vet and staticcheck
 	scripts/lint.sh
