@@ -151,14 +151,15 @@ func TestDeskIsLive(t *testing.T) {
 	b.open("/ops")
 	b.await("all is well", `document.querySelector(".verdict h1 .good") && document.querySelector("#live[data-is=on]")`)
 	eval[bool](b, `(() => { window.moved = 0; window.mine = document.querySelector(".charts");
-		new PerformanceObserver((list) => list.getEntries().forEach((e) => { moved += e.value; })).observe({ type: "layout-shift", buffered: false }); return true; })()`)
+		new PerformanceObserver((list) => list.getEntries().forEach((e) => { moved += e.value;
+			window.movers = e.sources.map((s) => (s.node?.outerHTML ?? s.node?.textContent ?? "").slice(0, 80)); })).observe({ type: "layout-shift", buffered: false }); return true; })()`)
 	b.await("a generation is asked for", `fetch("/api/v1/generations", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({prompt: "a fox", n: 2, provider: "demo"})}).then((r) => r.ok)`)
 	b.await("the desk counts the images", `/2 images archived/.test(document.querySelector(".verdict p").textContent)`)
 	if !eval[bool](b, `mine.isConnected`) {
 		t.Error("the page was made anew")
 	}
 	if moved := eval[float64](b, `moved`); moved != 0 {
-		t.Errorf("the page moved by %v", moved)
+		t.Errorf("the page moved by %v: %q", moved, eval[[]string](b, `window.movers`))
 	}
 	w.happenings()
 	b.open("/ops")
