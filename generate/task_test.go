@@ -2,6 +2,7 @@ package generate_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,15 +59,16 @@ func TestTaskOutlivesItsProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tasks(t, 0, func(t *testing.T, w *world, v *vendor) {
-				for n := range test.calls {
-					test.calls[n].At = w.Now()
+				calls := slices.Clone(test.calls) // each database has its own
+				for n := range calls {
+					calls[n].At = w.Now()
 				}
 				id := w.asksOf("dashscope", 3, nil)
 				_, claimed, err := w.Advance(t.Context(), nil, records.ClaimRequest{Kind: records.KindGenerate, Limit: 1, InstanceID: "killed", TTL: time.Minute})
 				if err != nil || len(claimed) != 1 {
 					t.Fatalf("claimed %v: %v", claimed, err)
 				}
-				if err := w.BeginCall(t.Context(), claimed[0].Fence(), id, test.calls); err != nil {
+				if err := w.BeginCall(t.Context(), claimed[0].Fence(), id, calls); err != nil {
 					t.Fatal(err)
 				}
 				w.pass(time.Minute)
@@ -126,15 +128,13 @@ func TestCancelReachesTheProvider(t *testing.T) {
 		})
 	})
 	t.Run("where there is no task the call itself ends", func(t *testing.T) {
-		ended := make(chan struct{})
-		v := &vendor{answer: func(v *vendor, r *http.Request) (int, string) { return 0, "" }}
-		v.answer = func(_ *vendor, r *http.Request) (int, string) {
-			<-r.Context().Done()
-			close(ended)
-			return 0, ""
-		}
 		bubble(t, func() *played { return nil }, func(t *testing.T, w *world) {
-			ended = make(chan struct{})
+			ended := make(chan struct{})
+			v := &vendor{answer: func(_ *vendor, r *http.Request) (int, string) {
+				<-r.Context().Done()
+				close(ended)
+				return 0, ""
+			}}
 			p, err := generate.NewOpenAI(v.config())
 			if err != nil {
 				t.Fatal(err)
