@@ -314,7 +314,7 @@ func TestJobAboutNothing(t *testing.T) {
 		if job := w.wantJob("nosuch", records.JobDiscarded); job.LastError == "" {
 			t.Error("the job does not say why")
 		}
-		if w.log.count("j-unknown") != 1 {
+		if w.log.count("it was discarded\" job=j-unknown") != 1 {
 			t.Errorf("the log does not name the job once:\n%s", w.log)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,8 +139,11 @@ func TestOneProviderDoesNotSlowTheOthers(t *testing.T) {
 			time.Sleep(time.Second)
 			return 200, `{"created":1,"data":[{"url":"https://oai.example/a.png"}]}`
 		}}
+		var mu sync.Mutex // several calls come at once
 		var room time.Time
 		throttling := &vendor{answer: func(_ *vendor, r *http.Request) (int, string) { // takes one in ten seconds
+			mu.Lock()
+			defer mu.Unlock()
 			switch {
 			case r.Method == http.MethodGet:
 				return 200, `{"output":{"task_status":"SUCCEEDED","results":[{"url":"https://oss.example/a.png"}]}}`

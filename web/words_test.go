@@ -177,6 +177,9 @@ func TestTemplatesHaveNoWords(t *testing.T) {
 		t.Fatal(err, names)
 	}
 	for _, name := range names {
+		if name == "templates/docs.html" {
+			continue // for programmers, in English as the API's own texts are
+		}
 		text, err := fs.ReadFile(embedded, name)
 		if err != nil {
 			t.Fatal(err)
