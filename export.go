@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,7 @@ Writes the SQLite database, as it is at one moment, into FILE while the app goes
 The images are not in it: they are in the store.`
 
 func backup(ctx context.Context, p program, args []string) error {
-	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+	if len(args) != 1 || args[0] == "" || strings.HasPrefix(args[0], "-") {
 		return usageError(backupUse)
 	}
 	return withDatabase(ctx, p, func(_ Config, db *records.DB) error {
@@ -79,6 +81,9 @@ func exportTo(ctx context.Context, a *archive.Archiver, to string, o archive.Exp
 		defer folder.Close()
 		return a.Export(ctx, folder, o)
 	}
+	if err := isZipOrNothing(to); err != nil {
+		return done, err
+	}
 	file, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return done, err
@@ -96,6 +101,23 @@ func exportTo(ctx context.Context, a *archive.Archiver, to string, o archive.Exp
 		}
 	}
 	return done, os.Rename(file.Name(), to)
+}
+
+// isZipOrNothing refuses to replace a file that is no export.
+func isZipOrNothing(name string) error {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != "PK" {
+		return fmt.Errorf("%s is there already and is no zip: name another file", name)
+	}
+	return nil
 }
 
 func tellExported(p program, e archive.Exported, asJSON bool) error {

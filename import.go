@@ -28,6 +28,7 @@ type importing struct {
 	seen  int64  // change number of the last failure that was told
 	told  int    // failures told
 	lines map[string]int
+	ids   map[string]bool // of images whose bytes are in the spool for this import
 	done  importDone
 }
 
@@ -61,7 +62,7 @@ func importCommand(ctx context.Context, p program, args []string) error {
 			return err
 		}
 		defer a.fetch.Close()
-		i := &importing{program: p, app: a, user: user, line: newProgress(p), lines: map[string]int{}}
+		i := &importing{program: p, app: a, user: user, line: newProgress(p), lines: map[string]int{}, ids: map[string]bool{}}
 		if !*noWait {
 			stop, err := i.work(ctx)
 			if err != nil {

@@ -74,9 +74,7 @@ func (i *importing) add(ctx context.Context, l list, wait bool) error {
 	var lines []int
 	defer func() { // what was broken off leaves nothing in the spool
 		for _, item := range items {
-			if item.SpoolID != "" {
-				i.app.spool.Remove(item.ID)
-			}
+			_ = i.dropBytes(context.WithoutCancel(ctx), item) // else CleanSpool does
 		}
 	}()
 	flush := func() error {
@@ -138,8 +136,8 @@ func (i *importing) flush(ctx context.Context, items []records.ImportItem, lines
 		added[of[n]] = true
 	}
 	for n, item := range items { // what is there already needs no file in the spool
-		if !added[n] && item.SpoolID != "" {
-			if err := i.app.spool.Remove(item.ID); err != nil {
+		if !added[n] {
+			if err := i.dropBytes(ctx, item); err != nil {
 				return err
 			}
 		}
@@ -148,6 +146,19 @@ func (i *importing) flush(ctx context.Context, items []records.ImportItem, lines
 	i.done.There += len(items) - len(images)
 	i.line.say(0, 0, fmt.Sprintf("%d read, %d new", i.done.Read, i.done.Added))
 	return i.tellFailures(ctx)
+}
+
+// dropBytes removes an item's bytes from the spool, unless an image has its id:
+// then they are that image's, which another line or another import has made.
+func (i *importing) dropBytes(ctx context.Context, item records.ImportItem) error {
+	if item.SpoolID == "" {
+		return nil
+	}
+	_, err := i.app.db.ImageByLink(ctx, item.ID)
+	if errors.Is(err, records.ErrNotFound) {
+		return i.app.spool.Remove(item.ID)
+	}
+	return err
 }
 
 // ownError is our own trouble, which ends an import.
@@ -189,6 +200,9 @@ var errThere = errors.New("the image is there already")
 // withFile takes the bytes from an export. An image keeps its id, and so its
 // address, unless somebody here has it.
 func (i *importing) withFile(ctx context.Context, out records.ImportItem, found intake.Item, files fs.FS) (records.ImportItem, error) {
+	if i.ids[found.ID] {
+		return out, errThere // the list has it twice
+	}
 	if records.IsID(found.ID) {
 		switch there, err := i.app.db.ImageByLink(ctx, found.ID); {
 		case errors.Is(err, records.ErrNotFound):
@@ -205,7 +219,8 @@ func (i *importing) withFile(ctx context.Context, out records.ImportItem, found 
 	}
 	defer file.Close()
 	out, err = i.withBytes(out, file)
-	if records.IsID(found.ID) {
+	if err == nil && records.IsID(found.ID) {
+		i.ids[found.ID] = true
 		out.Key = "image:" + found.ID // several may have the same bytes
 	}
 	return out, err
@@ -220,7 +235,8 @@ func (i *importing) withBytes(out records.ImportItem, body io.Reader) (records.I
 		return out, &ownError{err}
 	}
 	if s.Size > most {
-		return out, errors.Join(fmt.Errorf("the image is larger than %d bytes", most), i.app.spool.Remove(out.ID))
+		out.SpoolID = i.app.spool.ID()
+		return out, errors.Join(fmt.Errorf("the image is larger than %d bytes", most), i.dropBytes(context.Background(), out))
 	}
 	out.SpoolID, out.Key = i.app.spool.ID(), fmt.Sprintf("sha256:%x", s.SHA256)
 	return out, nil

@@ -92,9 +92,34 @@ func TestImport(t *testing.T) {
 	if done, _ := other.imports(exitDone, "", folder); done.There != 6 || done.Added != 0 {
 		t.Errorf("the same export again: %+v", done)
 	}
+	doubled(t, folder)
+	third := newImporter(t)
+	if done, errs := third.imports(exitDone, "", folder); done.Kept != 6 || done.Added != 6 || done.There != 6 {
+		t.Errorf("an export that has each line twice: %+v: %s", done, errs)
+	}
+	db := openSQLite(t, filepath.Join(third.dir, "afterimage.db"))
+	if _, err := db.Exec(`UPDATE images SET status = 'archive_failed', object_key = '', sha256 = '' WHERE position = 0`); err != nil {
+		t.Fatal(err)
+	}
+	if done, errs := third.imports(exitDone, "", folder); done.Kept != 1 || done.Added != 1 {
+		t.Errorf("an export whose first image was lost: %+v: %s", done, errs)
+	}
 	ours, theirs := i.listed(), other.listed()
 	if ours != theirs || strings.Count(ours, "\n") != 6 {
 		t.Errorf("the images are\n%swant\n%s", theirs, ours)
+	}
+}
+
+// doubled writes each line of an export's list twice.
+func doubled(t *testing.T, folder string) {
+	t.Helper()
+	name := filepath.Join(folder, "images.jsonl")
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, append(text, text...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -147,7 +147,7 @@ func loadConfig(p program) (Config, error) {
 
 // settings reads them and finds everything that is wrong with them.
 func (p program) settings() (Config, []Problem) {
-	c, problems := readConfig(newEnvironment(p.environ, p.dotEnv, os.ReadFile))
+	c, problems := readConfig(newEnvironment(p.environ, p.dotEnv, readSettingFile))
 	c.Problems = append(problems, checkAllow(c)...)
 	return c, c.Problems
 }

@@ -32,6 +32,10 @@ func (s *Server) readGeneration(w http.ResponseWriter, r *http.Request) (req gen
 	return req, fmt.Sprintf("%s\n%q", text, req.inputs.sums), err
 }
 
+// maxInputs is how many images a generation may start from: no provider takes
+// more.
+const maxInputs = 16
+
 // takeRefs secures the images that a JSON body names.
 func (s *Server) takeRefs(ctx context.Context, user string, req *generationRequest) error {
 	take := func(field string, ref imageRef, mask bool) error {
@@ -43,7 +47,13 @@ func (s *Server) takeRefs(ctx context.Context, user string, req *generationReque
 		}
 		return invalid(field, field+" has an id or a url.")
 	}
+	if len(req.Images) > maxInputs {
+		return invalid("images", fmt.Sprintf("images has %d images; at most %d can be started from.", len(req.Images), maxInputs))
+	}
 	for n, ref := range req.Images {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := take(fmt.Sprintf("images[%d]", n), ref, false); err != nil {
 			return err
 		}

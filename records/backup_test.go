@@ -77,3 +77,26 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 		}
 	})
 }
+
+// What is no backup is not replaced, least of all what SQLite keeps beside the
+// database: overwriting its log would destroy it under a running app.
+func TestBackupReplacesOnlyBackups(t *testing.T) {
+	c := recordstest.SQLite(t)
+	db := recordstest.Open(t, c)
+	other := filepath.Join(t.TempDir(), "list.jsonl")
+	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{other, c.Path + "-wal", c.Path + "-shm", c.Path + "-journal",
+		filepath.Join(filepath.Dir(c.Path), ".", filepath.Base(c.Path)+"-journal")} {
+		if err := db.Backup(t.Context(), file); err == nil {
+			t.Errorf("%s was replaced", file)
+		}
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "precious" {
+		t.Errorf("the file has %q: %v", text, err)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,8 @@ package records
 import (
 	"context"
 	"fmt"
+
+	"github.com/jmoiron/sqlx"
 )
 
 // BeginImport writes an import that grows: see AddToImport.
@@ -20,13 +22,17 @@ func (db *DB) BeginImport(ctx context.Context, userID string) (id string, err er
 
 // AddToImport adds one image for each item, in order, the first at a position,
 // with the job that archives it. Items whose key the person has already, from
-// whatever import, are left out. It returns the images that it added, and which
+// whatever import, are left out, unless that could not be kept
+// and its bytes come along now. It returns the images that it added, and which
 // item each is of.
 func (db *DB) AddToImport(ctx context.Context, userID, importID string, position int, items []ImportItem) (images []Image, of []int, err error) {
 	err = db.write(ctx, func(t *tx) error {
 		images, of = nil, nil // of an earlier try
 		var head int64        // so that nobody else adds the same meanwhile
 		if err := t.get(&head, `SELECT seq FROM change_heads WHERE user_id = ?`+t.forUpdate(), userID); err != nil {
+			return err
+		}
+		if err := t.freeFailedKeys(userID, items); err != nil {
 			return err
 		}
 		have, err := t.importKeys(userID, items)
@@ -51,6 +57,26 @@ func (db *DB) AddToImport(ctx context.Context, userID, importID string, position
 		return nil, nil, fmt.Errorf("add to an import: %w", err)
 	}
 	return images, of, nil
+}
+
+// freeFailedKeys lets what could not be kept be imported once more where its
+// bytes come along this time. An address that failed has a Retry of its own.
+func (t *tx) freeFailedKeys(userID string, items []ImportItem) error {
+	var keys []string
+	for _, item := range items {
+		if item.Key != "" && item.SpoolID != "" {
+			keys = append(keys, item.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	query, args, err := sqlx.In(`UPDATE images SET import_key = '' WHERE user_id = ? AND import_key IN (?) AND status = 'archive_failed'`, userID, keys)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(query, args...)
+	return err
 }
 
 // importKeys says which of the items' keys a person has.

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -44,6 +45,10 @@ func Read(r io.Reader) iter.Seq[Item] {
 	b.Discard(len(bom(b)))
 	start, _ := b.Peek(b.Size())
 	switch first := bytes.TrimSpace(start); {
+	case bytes.IndexByte(start, 0) >= 0:
+		return func(yield func(Item) bool) {
+			yield(Item{Line: 1, Err: errors.New("this is no list of images: it is not text in UTF-8")})
+		}
 	case len(first) > 0 && (first[0] == '{' || first[0] == '['):
 		return readJSON(b)
 	case isCSV(first):
