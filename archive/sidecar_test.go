@@ -80,11 +80,10 @@ func TestASidecarSaysWhatLasts(t *testing.T) {
 // Who knows an image's address knows its id, and the day it was made.
 func TestASidecarsKeyCannotBeGuessed(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.start(withThumbs)
-		one, other := w.imported("https://source.example/a.png"), w.imported("https://source.example/b.png")
 		byHand := w.handWritten(records.Generated, "https://source.example/c.png", "")
 		w.job("by hand", byHand)
-		w.worker.Wake(records.KindArchive)
+		w.start(withThumbs)
+		one, other := w.imported("https://source.example/a.png"), w.imported("https://source.example/b.png")
 		w.pass(time.Minute)
 		seen := map[string]bool{}
 		for _, id := range []string{one, other, byHand} {
