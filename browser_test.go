@@ -243,14 +243,21 @@ func (b *tab) wantsBlur() {
 		};
 		const image = document.querySelector(".art[data-hash] img");
 		window.truth = mean(image);
-		image.removeAttribute("srcset");
-		image.removeAttribute("src");
-		document.dispatchEvent(new CustomEvent("changed"));
+		// News of the image may put the picture back at any moment.
+		window.blurred = () => {
+			const art = document.querySelector(".art[data-hash]");
+			const img = art.querySelector("img");
+			if (img.hasAttribute("src")) {
+				img.removeAttribute("srcset");
+				img.removeAttribute("src");
+				document.dispatchEvent(new CustomEvent("changed"));
+			}
+			return art.style.background.includes("data:image/png");
+		};
 		return true;
 	})()`)
-	b.await("its place has a colour", `getComputedStyle(document.querySelector(".art[data-hash]")).backgroundColor != "rgba(0, 0, 0, 0)"`)
-	b.await("its place has a blur", `document.querySelector(".art[data-hash]").style.background.includes("data:image/png")`)
-	b.await("which looks like the picture", `(() => {
+	b.await("its place has a blur", `blurred()`)
+	b.await("which looks like the picture", `blurred() && (() => {
 		const drawn = new Image();
 		drawn.src = document.querySelector(".art[data-hash]").style.background.match(/url\("(.*?)"\)/)[1];
 		return drawn.complete && mean(drawn).every((v, n) => Math.abs(v - truth[n]) < 16);
