@@ -158,7 +158,8 @@ func TestDeskIsLive(t *testing.T) {
 	if !eval[bool](b, `mine.isConnected`) {
 		t.Error("the page was made anew")
 	}
-	if moved := eval[float64](b, `moved`); moved != 0 {
+	// A figure that gets wider may push the end of its own line, and nothing else.
+	if moved := eval[float64](b, `moved`); moved > 0.01 {
 		t.Errorf("the page moved by %v: %q", moved, eval[[]string](b, `window.movers`))
 	}
 	w.happenings()
