@@ -66,19 +66,7 @@ func (i *Image) Retryable() bool {
 type Params map[string]any
 
 // Scan implements sql.Scanner.
-func (p *Params) Scan(src any) error {
-	var text []byte
-	switch v := src.(type) {
-	case string:
-		text = []byte(v)
-	case []byte:
-		text = v
-	}
-	if err := json.Unmarshal(text, p); err != nil {
-		return fmt.Errorf("read params: %w", err)
-	}
-	return nil
-}
+func (p *Params) Scan(src any) error { return scanJSON(src, p) }
 
 // text is the column's value; what came from JSON always is JSON.
 func (p Params) text() string {

@@ -73,3 +73,16 @@ func say(i intake.Item) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// A picture, or a database, is no list: its bytes must not become addresses.
+func TestReadRefusesWhatIsNoText(t *testing.T) {
+	n := 0
+	for item := range intake.Read(strings.NewReader("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\nhttps://a.example/a.png\n")) {
+		if n++; item.Err == nil || item.URL != "" {
+			t.Errorf("it gave %+v", item)
+		}
+	}
+	if n != 1 {
+		t.Errorf("it gave %d items, want one that says why", n)
+	}
+}
